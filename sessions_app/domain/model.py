@@ -1,0 +1,284 @@
+"""Sessions as stored: rows, and what a dialect reads in them (design 2).
+
+``SessionRows`` is the interchange between stores, mirror, row documents and dialects: rows exactly as stored.
+``Session``, ``Message`` and the part kinds are the read-only view that a dialect decodes from them; each keeps
+the row it came from, so unknown fields and odd spellings are never lost. Edits are operations (``repair``), which a
+dialect compiles back to row changes in the row's own shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+type Value = str | int | float | bytes | None
+"""A stored column value as SQLite holds it. Text that is not UTF-8 is carried with ``surrogateescape``."""
+
+type Row = dict[str, Any]
+"""A stored row: column name -> ``Value``, every column of the table, in table order."""
+
+type Json = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+type DialectName = Literal["opencode-v1", "opencode-v2"]
+
+
+@dataclass(slots=True)
+class SessionRows:
+    """The rows of one session, verbatim (design 8, row document).
+
+    ``messages`` (table ``message``) come in order (time_created, id), ``parts`` (table ``part``) in order (message_id, id),
+    ``session_message`` in order of ``seq``. ``projects`` holds the project rows the store knows. ``epoch`` is the
+    ``session_context_epoch`` row of V2 generation 1, where there is one.
+    """
+
+    session: Row
+    messages: list[Row] = field(default_factory=list)
+    parts: list[Row] = field(default_factory=list)
+    session_message: list[Row] = field(default_factory=list)
+    projects: list[Row] = field(default_factory=list)
+    epoch: Row | None = None
+    siblings: list[Row] = field(default_factory=list)
+    """Session rows of the parent and of child sessions, where the store knows them (dangling pointers, rules 2.20)."""
+
+    @property
+    def id(self) -> str:
+        return str(self.session.get("id", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class RowFault:
+    """Why a row or a value in it could not be read.
+
+    ``path`` is the JSON path inside the row's ``data`` ("" = the whole text); ``rule`` is ``corrupt-json`` or ``undecodable-row``.
+    ``fatal`` says that the client cannot open or continue the session because of it (format A6, wire-rules 6.8 F18);
+    ``words`` are the client's own words then.
+    """
+
+    table: str
+    id: str
+    path: str
+    reason: str
+    rule: Literal["corrupt-json", "undecodable-row"]
+    fatal: bool = False
+    words: str = ""
+
+
+@dataclass(slots=True)
+class Part:
+    """One part: a row of table ``part`` (V1), or one content item of an assistant row (V2).
+
+    ``id`` is the stored part id in V1; in V2, whose items have no id of their own, ``<message id>#<index>``.
+    ``kind`` is the stored ``type`` ("text", "reasoning", "tool", "step-start", ...), kept as it is when unknown;
+    "" when the row does not decode. ``data`` is the decoded JSON object, unknown fields included (``{}`` when undecodable).
+    """
+
+    id: str
+    message_id: str
+    index: int
+    kind: str
+    data: dict[str, Any]
+    raw: str
+    row: Row | None = None
+    fault: RowFault | None = None
+
+    @property
+    def size(self) -> int:
+        """Characters of stored JSON."""
+        return len(self.raw)
+
+
+@dataclass(slots=True)
+class TextPart(Part):
+    text: Any = ""
+    synthetic: bool = False
+    ignored: bool = False
+
+
+@dataclass(slots=True)
+class ReasoningPart(Part):
+    text: Any = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """Provider state: V1 ``metadata``, gen1 ``providerMetadata`` (both keyed by provider), gen2/3 ``state`` (flat)."""
+
+    @property
+    def signed(self) -> bool:
+        """A key ``signature`` or ``redactedData`` is present under any provider (its value may be empty, wire-rules 6.8 F15)."""
+        for value in (self.metadata, *self.metadata.values()):
+            if isinstance(value, dict) and ("signature" in value or "redactedData" in value):
+                return True
+        return False
+
+
+@dataclass(slots=True)
+class ToolPart(Part):
+    """A tool call and its result. ``status`` is the stored word (pending/streaming/running/completed/error or unknown)."""
+
+    call_id: str = ""
+    tool: str = ""
+    status: str = ""
+    input: Any = None
+    has_input: bool = True
+    state: dict[str, Any] = field(default_factory=dict)
+    provider_executed: bool = False
+    interrupted: bool = False
+
+    @property
+    def executed(self) -> bool:
+        """It may have run (design 2): not pending/streaming, and not an interrupted error whose arguments never arrived."""
+        if self.status in ("pending", "streaming"):
+            return False
+        return not (self.status == "error" and self.interrupted and self.input == {})
+
+
+@dataclass(slots=True)
+class StepStartPart(Part):
+    pass
+
+
+@dataclass(slots=True)
+class StepFinishPart(Part):
+    reason: str = ""
+    tokens: dict[str, Any] = field(default_factory=dict)
+    cost: Any = 0
+
+
+@dataclass(slots=True)
+class FilePart(Part):
+    mime: str = ""
+    url: str = ""
+    filename: str | None = None
+
+
+@dataclass(slots=True)
+class CompactionPart(Part):
+    auto: bool = False
+    overflow: bool = False
+    tail_start_id: str | None = None
+
+
+@dataclass(slots=True)
+class OtherPart(Part):
+    """patch, subtask, agent, snapshot, retry, and every kind this version does not know."""
+
+
+@dataclass(slots=True)
+class Message:
+    """A stored message of either dialect.
+
+    ``kind`` is the V1 ``role`` or the V2 ``type``. ``data`` is the decoded JSON object; ``raw`` its stored text. ``seq`` is V2's replay
+    order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for V1.
+    """
+
+    id: str
+    session_id: str
+    kind: str
+    data: dict[str, Any]
+    raw: str
+    row: Row
+    parts: list[Part] = field(default_factory=list)
+    time_created: int = 0
+    seq: int | None = None
+    generation: int = 0
+    fault: RowFault | None = None
+
+    @property
+    def is_user(self) -> bool:
+        return self.kind == "user"
+
+    @property
+    def is_assistant(self) -> bool:
+        return self.kind == "assistant"
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """The stored error object of a failed turn, None where there is none."""
+        value = self.data.get("error")
+        return value if isinstance(value, dict) else None
+
+    @property
+    def provider(self) -> str:
+        """Provider id of the model this message was sent to or made by, "" where the row names none."""
+        return _named(self.data, "providerID")
+
+    @property
+    def model(self) -> str:
+        """Model id, as ``provider``."""
+        return _named(self.data, "modelID", "id")
+
+    @property
+    def parent_id(self) -> str | None:
+        value = self.data.get("parentID")
+        return value if isinstance(value, str) else None
+
+    @property
+    def completed_at(self) -> int | None:
+        time = self.data.get("time")
+        value = time.get("completed") if isinstance(time, dict) else None
+        return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def tools(self) -> Iterator[ToolPart]:
+        for part in self.parts:
+            if isinstance(part, ToolPart):
+                yield part
+
+
+def _named(data: dict[str, Any], *keys: str) -> str:
+    """``data.model.<key>`` (user rows, V2 rows), else ``data.<key>`` (V1 assistant rows)."""
+    model = data.get("model")
+    for holder in (model, data):
+        if isinstance(holder, dict):
+            for key in keys:
+                if holder is data and key == "id":
+                    continue
+                value = holder.get(key)
+                if isinstance(value, str):
+                    return value
+    return ""
+
+
+@dataclass(slots=True)
+class Session:
+    """A decoded session. ``v1`` in order (time_created, id), ``v2`` in order of seq; a session may hold both histories."""
+
+    id: str
+    rows: SessionRows
+    v1: list[Message] = field(default_factory=list)
+    v2: list[Message] = field(default_factory=list)
+    dialect: DialectName = "opencode-v1"
+    """The history that the session's version uses first."""
+    faults: list[RowFault] = field(default_factory=list)
+    """Rows that do not parse, and parts or messages that belong nowhere; the rest of the session works."""
+    orphans: list[Part] = field(default_factory=list)
+    """Parts whose message is not in the session."""
+
+    @property
+    def messages(self) -> list[Message]:
+        return self.v1 if self.dialect == "opencode-v1" else self.v2
+
+    @property
+    def title(self) -> str:
+        return str(self.rows.session.get("title") or "")
+
+    @property
+    def version(self) -> str:
+        """Version of the client that created the session."""
+        return str(self.rows.session.get("version") or "")
+
+    @property
+    def revert(self) -> Any:
+        """The raw ``revert`` column: JSON text, an object from a lenient row document, or None."""
+        return self.rows.session.get("revert")
+
+    def message(self, message_id: str) -> Message | None:
+        for message in (*self.v1, *self.v2):
+            if message.id == message_id:
+                return message
+        return None
+
+    def part(self, part_id: str) -> Part | None:
+        for message in (*self.v1, *self.v2):
+            for part in message.parts:
+                if part.id == part_id:
+                    return part
+        return None

@@ -1,0 +1,48 @@
+"""What a provider would answer: violations and the verdict (design 2; wire-rules 0)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .target import Target
+
+type Certainty = Literal["measured", "documented", "reported", "uncertain"]
+"""measured: seen on the wire by a recording; documented: vendor spec (A); reported: verbatim in a public thread (B);
+uncertain: C, and then only ever a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule of the protocol that the payload breaks.
+
+    ``rule`` is the id of wire-rules (A3, O18, ...); ``error`` the provider's text, filled in; ``position`` as that provider writes it
+    ("messages.1.content.2", "message[2]"); ``pointer`` the JSON path in the body. ``message`` and ``part`` are the stored ids at
+    fault ("" = none). ``tag``: P prefix, T tail, R request rule.
+    """
+
+    rule: str
+    error: str
+    position: str
+    pointer: tuple[str | int, ...] = ()
+    message: str = ""
+    part: str = ""
+    certainty: Certainty = "reported"
+    tag: Literal["P", "T", "R"] = "P"
+    faults: tuple[str, ...] = ()
+    """Rule codes of rules.md that this violation can come from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``accepted`` is False exactly when ``violations`` is not empty or the client itself cannot build the request (``refusal``)."""
+
+    target: Target
+    accepted: bool
+    violations: tuple[Violation, ...] = ()
+    warnings: tuple[Violation, ...] = ()
+    not_checkable: tuple[str, ...] = ()
+    """Rule ids that no offline check can decide for this payload (signatures, server-side ids, token counts...)."""
+    refusal: str = ""
+    """The client's own words when no request can be made at all (wire-rules 6.8 F6, F18; V2 client-side errors)."""
+    details: dict[str, str] = field(default_factory=dict)
