@@ -89,3 +89,7 @@ class Plan:
 def inverted(changes: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
     """The changes that take ``changes`` back, in the order they must run."""
     return tuple(change.inverse() for change in reversed(changes))
+
+
+class OperationError(ValueError):
+    """An operation that does not fit the rows it is compiled for, or a change whose ``before`` is not what is stored."""

@@ -1,0 +1,283 @@
+"""Row documents: the rows of one session as one JSON document, lossless both ways (design 8).
+
+``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column names.
+Three members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the document),
+``session_context_epoch`` and ``siblings``. Other members (``target``, ``generation`` ...) are not rows and are passed over.
+
+Values JSON cannot say are wrapped: ``{"$base64": ...}`` a BLOB, ``{"$text64": ...}`` text that is not UTF-8,
+``{"$real": "Infinity"}`` an infinite REAL.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .model import Row, SessionRows
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OVERFLOW = 10**309
+"""Reads as Infinity in JavaScript, as every JSON number beyond a double's range does, and can be written as JSON."""
+
+
+class RowDocumentError(ValueError):
+    """A document that is no row document. ``path`` is where ("messages[3].id"; "" = the document as a whole)."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.path = path
+        self.reason = reason
+
+
+def parse(document: str | bytes | Mapping[str, Any]) -> SessionRows:
+    """Rows of a row document given as JSON text, UTF-8 bytes or an already read object.
+
+    ``data`` and other JSON columns may be objects: they are written once as compact JSON text. ``project`` (one row) is
+    accepted for ``projects``; tables and columns may be absent. Raises ``RowDocumentError`` with the path at fault.
+    """
+    if isinstance(document, Mapping):
+        return parse_value(document)
+    try:
+        value = json.loads(document, parse_float=_number, parse_int=_integer, parse_constant=_no_constant)
+    except RecursionError:
+        raise RowDocumentError("", "nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise RowDocumentError("", f"not UTF-8 at byte {error.start}") from None
+    except ValueError as error:
+        raise RowDocumentError("", f"not JSON: {error}") from None
+    return parse_value(value)
+
+
+def parse_value(document: Any) -> SessionRows:
+    """As ``parse``, for a document that has been read already."""
+    if not isinstance(document, Mapping):
+        raise RowDocumentError("", f"expected an object, got {_kind(document)}")
+    messages: list[Row] = []
+    parts = _rows(document, "parts", "")
+    message_ids: set[str] = set()
+    part_ids: set[str] = set()
+    _check_ids(parts, part_ids, "parts")
+    for index, value in enumerate(_list(document, "messages", "")):
+        path = f"messages[{index}]"
+        row = _row(value, path, skip="parts")
+        _check_ids([row], message_ids, "messages", index)
+        messages.append(row)
+        own = _rows(value, "parts", path)
+        _check_ids(own, part_ids, f"{path}.parts")
+        for part in own:
+            part.setdefault("message_id", row["id"])
+            if "session_id" in row:
+                part.setdefault("session_id", row["session_id"])
+        parts += own
+    session_message = _rows(document, "session_message", "")
+    _check_ids(session_message, set(), "session_message")
+    epochs = _rows(document, "session_context_epoch", "")
+    return SessionRows(
+        session=_session(document, (*messages, *session_message)),
+        messages=_ordered(messages, "time_created", "id"),
+        parts=_ordered(parts, "message_id", "id"),
+        session_message=_ordered(session_message, "seq"),
+        projects=_rows(document, "projects", "") or _rows(document, "project", ""),
+        epoch=epochs[0] if epochs else None,
+        siblings=_rows(document, "siblings", ""),
+    )
+
+
+def dump(rows: SessionRows) -> str:
+    """The row document of ``rows`` as one line of JSON; ``parse(dump(rows)) == rows``."""
+    return to_text(document(rows))
+
+
+def document(rows: SessionRows) -> dict[str, Any]:
+    """The row document of ``rows`` as an object (JSON columns stay text)."""
+    by_message: dict[Any, list[dict[str, Any]]] = {row.get("id"): [] for row in rows.messages}
+    strays: list[dict[str, Any]] = []
+    for part in rows.parts:
+        by_message.get(part.get("message_id"), strays).append(_encoded(part))
+    result: dict[str, Any] = {
+        "session": _encoded(rows.session),
+        "messages": [{**_encoded(row), "parts": by_message[row.get("id")]} for row in rows.messages],
+        "session_message": [_encoded(row) for row in rows.session_message],
+        "projects": [_encoded(row) for row in rows.projects],
+    }
+    if strays:
+        result["parts"] = strays
+    if rows.epoch is not None:
+        result["session_context_epoch"] = [_encoded(rows.epoch)]
+    if rows.siblings:
+        result["siblings"] = [_encoded(row) for row in rows.siblings]
+    return result
+
+
+def rows_hash(rows: SessionRows) -> str:
+    """SHA-256 (hex) of everything stored of the session itself: its row, messages, parts, V2 rows and epoch.
+
+    Order of rows and of columns does not count; the projects and sibling sessions are other sessions' business.
+    """
+    digest = hashlib.sha256()
+    tables = (
+        ("session", [rows.session]),
+        ("message", rows.messages),
+        ("part", rows.parts),
+        ("session_message", rows.session_message),
+        ("session_context_epoch", [] if rows.epoch is None else [rows.epoch]),
+    )
+    for table, stored in tables:
+        for row in sorted(stored, key=lambda row: str(row.get("id", ""))):
+            digest.update(f"\x00{table}".encode())
+            for column in sorted(row):
+                value = row[column]
+                raw = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+                digest.update(f"\x01{column}\x02{type(value).__name__}\x02{len(raw)}\x02".encode())
+                digest.update(raw)
+    return digest.hexdigest()
+
+
+def to_text(value: Any) -> str:
+    """Compact JSON text; lone surrogates as ``\\udXXX`` escapes, so that it can be stored and sent as UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _session(document: Mapping[str, Any], others: Iterable[Row]) -> Row:
+    """The session row; where it is left out, the id that its rows name."""
+    given = document.get("session")
+    row = _row(given, "session") if given is not None else {}
+    if row.get("id") is None:
+        named = next((other["session_id"] for other in others if other.get("session_id")), "")
+        row = {"id": named, **{name: value for name, value in row.items() if name != "id"}}
+    return row
+
+
+def _list(holder: Mapping[str, Any], name: str, path: str) -> list[Any]:
+    value = holder.get(name)
+    where = f"{path}.{name}" if path else name
+    if value is None:
+        return []
+    if isinstance(value, Mapping) and name in ("project", "session_context_epoch"):
+        return [value]
+    if not isinstance(value, list):
+        raise RowDocumentError(where, f"expected an array of rows, got {_kind(value)}")
+    return value
+
+
+def _rows(holder: Mapping[str, Any], name: str, path: str) -> list[Row]:
+    where = f"{path}.{name}" if path else name
+    return [_row(value, f"{where}[{index}]") for index, value in enumerate(_list(holder, name, path))]
+
+
+def _row(value: Any, path: str, skip: str | None = None) -> Row:
+    if not isinstance(value, Mapping):
+        raise RowDocumentError(path, f"expected a row (an object), got {_kind(value)}")
+    row: Row = {}
+    for column, cell in value.items():
+        if column == skip:
+            continue
+        # Exact types first: nearly every cell is plain text or a number.
+        if cell is None or type(cell) in (str, int, float):
+            row[column] = cell
+        else:
+            row[column] = _cell(cell, f"{path}.{column}")
+    return row
+
+
+def _cell(value: Any, path: str) -> Any:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((name, content),) = value.items()
+        if name in ("$base64", "$text64", "$real") and isinstance(content, str):
+            return _unwrapped(name, content, path)
+    if isinstance(value, (Mapping, list)):
+        try:
+            return to_text(value)
+        except RecursionError:
+            raise RowDocumentError(path, "nested too deeply") from None
+        except (TypeError, ValueError) as error:
+            raise RowDocumentError(path, f"cannot be written as JSON: {error}") from None
+    if isinstance(value, (str, int, float, bytes)):
+        return value
+    raise RowDocumentError(path, f"no column value: {_kind(value)}")
+
+
+def _unwrapped(name: str, content: str, path: str) -> bytes | str | float:
+    if name == "$real":
+        try:
+            return float(content)
+        except ValueError:
+            raise RowDocumentError(path, f"no number: {content[:40]!r}") from None
+    try:
+        raw = base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise RowDocumentError(path, f"{name} is not base64") from None
+    return raw if name == "$base64" else raw.decode("utf-8", "surrogateescape")
+
+
+def _encoded(row: Row) -> dict[str, Any]:
+    return {column: _wrapped(value) for column, value in row.items()}
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, str):
+        if value.isascii() or _SURROGATE.search(value) is None:
+            return value
+        try:
+            raw = value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return value
+        # Escapes that would join to real characters were no bytes of a file; plain JSON escapes keep them.
+        return {"$text64": base64.b64encode(raw).decode()} if raw.decode("utf-8", "surrogateescape") == value else value
+    if isinstance(value, bytes):
+        return {"$base64": base64.b64encode(value).decode()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$real": repr(value)}
+    return value
+
+
+def _check_ids(rows: list[Row], seen: set[str], path: str, first: int = 0) -> None:
+    for index, row in enumerate(rows, first):
+        key = row.get("id")
+        if not isinstance(key, str):
+            raise RowDocumentError(f"{path}[{index}].id", "missing" if key is None else f"expected a string, got {_kind(key)}")
+        if key in seen:
+            raise RowDocumentError(f"{path}[{index}].id", f"a second row with the id {key}")
+        seen.add(key)
+
+
+def _ordered(rows: list[Row], *columns: str) -> list[Row]:
+    """Rows in the store's order; as given where a column of the order is missing (the dialect orders by what is inside then)."""
+    keys = [tuple(row.get(column) for column in columns) for row in rows]
+    if any(value is None for key in keys for value in key):
+        return rows
+    try:
+        order = sorted(range(len(rows)), key=keys.__getitem__)
+    except TypeError:
+        return rows
+    return [rows[index] for index in order]
+
+
+def _number(text: str) -> float | int:
+    value = float(text)
+    return value if math.isfinite(value) else math.copysign(1, value).__int__() * _OVERFLOW
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # more digits than Python converts: beyond a double's range all the same
+        return -_OVERFLOW if text.startswith("-") else _OVERFLOW
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)
