@@ -1,0 +1,132 @@
+"""The real client, npm ``opencode-ai``, run in a home of its own against a provider on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+VERSION = "1.18.33"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def program() -> Path | None:
+    """The client of this version: ``$SUTURE_CLIENT``, else the one that ``make client`` installs; None where there is none."""
+    named = os.environ.get("SUTURE_CLIENT")
+    path = Path(named) if named else ROOT / ".local" / "client" / "node_modules" / ".bin" / "opencode"
+    return path if path.is_file() else None
+
+
+@dataclass(frozen=True)
+class Run:
+    code: int
+    output: str
+
+
+@dataclass(frozen=True)
+class Client:
+    """The client with its home below ``home`` and its project in ``project``."""
+
+    home: Path
+    project: Path
+
+    @property
+    def database(self) -> Path:
+        return self.home / "share" / "opencode" / "opencode.db"
+
+    def take(self, database: Path) -> str:
+        """Make ``database`` the client's own, its sessions moved to this project's directory; the id of its first session.
+
+        A run from another directory than the session's hangs after the turn (format A7), and the client knows a project by
+        its directory.
+        """
+        self.database.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(database, self.database)
+        with closing(sqlite3.connect(self.database)) as connection, connection:
+            connection.execute("UPDATE project SET worktree = ?", (str(self.project),))
+            connection.execute("UPDATE session SET directory = ?", (str(self.project),))
+            row = connection.execute(
+                "SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_created"
+            ).fetchone()
+        return str(row[0])
+
+    def go_on(self, session: str, prompt: str = "continue", timeout: float = 90) -> Run:
+        return self.run("run", "-s", session, prompt, timeout=timeout)
+
+    def run(self, *arguments: str, timeout: float = 90) -> Run:
+        found = program()
+        assert found is not None, "the client is not installed"
+        done = subprocess.run(
+            [str(found), *arguments],
+            cwd=self.project,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Run(done.returncode, done.stdout)
+
+    def _environment(self) -> dict[str, str]:
+        kept = {
+            name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TERM", "TMPDIR")
+        }
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "XDG_DATA_HOME": str(self.home / "share"),
+            "XDG_CONFIG_HOME": str(self.home / "config"),
+            "XDG_CACHE_HOME": str(self.home / "cache"),
+            "XDG_STATE_HOME": str(self.home / "state"),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+            "OPENCODE_DISABLE_SHARE": "1",
+        }
+
+
+def client(folder: Path, url: str) -> Client:
+    """A client below ``folder`` that knows the corpus's providers, all at ``url``."""
+    home, project = folder / "home", folder / "project"
+    (home / "config" / "opencode").mkdir(parents=True)
+    project.mkdir()
+    (home / "config" / "opencode" / "opencode.json").write_text(json.dumps(_configuration(url)))
+    return Client(home, project)
+
+
+def _configuration(url: str) -> dict[str, Any]:
+    thinking = {"thinking": {"type": "enabled", "budgetTokens": 1024}}
+    options = {"baseURL": url, "apiKey": "none"}
+    return {
+        "$schema": "https://opencode.ai/config.json",
+        "autoupdate": False,
+        "share": "disabled",
+        "model": "fake/fake-1",
+        "small_model": "fake/fake-1",
+        "provider": {
+            "fake": {
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "fake",
+                "options": options,
+                "models": {"fake-1": {"name": "fake-1"}},
+            },
+            "fakea": {
+                "npm": "@ai-sdk/anthropic",
+                "name": "fakea",
+                "options": options,
+                "models": {
+                    "claude-fake": {"name": "claude-fake"},
+                    "claude-think": {"name": "claude-think", "reasoning": True, "options": thinking},
+                },
+            },
+        },
+    }
