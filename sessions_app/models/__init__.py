@@ -1,0 +1,28 @@
+"""Suture's own tables: the mirror of stored sessions, what was found in them, what was done to them."""
+
+from .access import ApiToken, LoginLink
+from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
+from .findings import Finding, Verdict
+from .repairs import Repair, RepairBatch, RowChange
+from .sessions import Message, Part, Session
+from .sources import ImportJob, Project, Source, SourceProblem
+
+__all__ = [
+    "ACTIONS",
+    "ApiToken",
+    "AuditEntry",
+    "AuditIsAppendOnly",
+    "Finding",
+    "ImportJob",
+    "LoginLink",
+    "Message",
+    "Part",
+    "Project",
+    "Repair",
+    "RepairBatch",
+    "RowChange",
+    "Session",
+    "Source",
+    "SourceProblem",
+    "Verdict",
+]

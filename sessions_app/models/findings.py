@@ -1,0 +1,69 @@
+"""What a scan found: findings and verdicts of a session."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from .sessions import Session
+
+
+class Finding(models.Model):
+    """One fault that a rule found, at named messages and parts (design 2)."""
+
+    class Severity(models.TextChoices):
+        BLOCKED = "blocked", "Blocked"
+        AT_RISK = "at-risk", "At risk"
+        INFO = "info", "Info"
+
+    class Safety(models.TextChoices):
+        SAFE = "safe", "Safe"
+        LOSSY = "lossy", "Lossy"
+        MANUAL = "manual", "Manual"
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="findings")
+    key = models.CharField(max_length=255)
+    rule = models.CharField(max_length=64)
+    severity = models.CharField(max_length=16, choices=Severity)
+    safety = models.CharField(max_length=16, choices=Safety)
+    messages = models.JSONField(default=list)
+    parts = models.JSONField(default=list)
+    summary = models.TextField()
+    details = models.JSONField(default=dict)
+    position = models.PositiveIntegerField(default=0)
+    """Order of the fault in the session: "Fault 2 of 5"."""
+
+    class Meta:
+        ordering = ("position", "id")
+        constraints = (models.UniqueConstraint(fields=("session", "key"), name="finding_once_per_session"),)
+        indexes = (
+            models.Index(fields=("rule", "severity"), name="finding_rule"),
+            models.Index(fields=("session", "position"), name="finding_in_order"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.summary}"
+
+
+class Verdict(models.Model):
+    """What one protocol's provider would answer."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="verdicts")
+    protocol = models.CharField(max_length=32)
+    accepted = models.BooleanField()
+    own = models.BooleanField(default=False)
+    """It is the verdict of the session's own target."""
+    refusal = models.TextField(blank=True, default="")
+    violations = models.JSONField(default=list)
+    warnings = models.JSONField(default=list)
+    not_checkable = models.JSONField(default=list)
+    target = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ("session", "protocol")
+        constraints = (
+            models.UniqueConstraint(fields=("session", "protocol"), name="verdict_once_per_protocol"),
+        )
+        indexes = (models.Index(fields=("protocol", "accepted"), name="verdict_accepted"),)
+
+    def __str__(self) -> str:
+        return f"{self.protocol}: {'accepted' if self.accepted else 'rejected'}"

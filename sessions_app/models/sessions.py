@@ -1,0 +1,207 @@
+"""The mirror: sessions, messages and parts as stored (design 4).
+
+Rows are kept verbatim; the columns beside them are derived, may be shortened, and serve lists, filters and search only.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from sessions_app.domain.model import Row
+
+from .sources import Source
+from .values import ENCODINGS, decode_value, row_from_text
+
+
+class Session(models.Model):
+    """One stored session. Before its messages are imported (``imported_at`` None) only its row is known."""
+
+    class Health(models.TextChoices):
+        BLOCKED = "blocked", "Blocked"
+        AT_RISK = "at-risk", "At risk"
+        HEALTHY = "healthy", "Healthy"
+        UNREADABLE = "unreadable", "Unreadable"
+        NOT_SCANNED = "not-scanned", "Not scanned"
+
+    RANK: ClassVar = {
+        Health.BLOCKED: 0,
+        Health.UNREADABLE: 1,
+        Health.AT_RISK: 2,
+        Health.NOT_SCANNED: 3,
+        Health.HEALTHY: 4,
+    }
+    """Worst first, the default order of lists."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="sessions")
+    stored_id = models.CharField(max_length=255)
+    row = models.TextField()
+    """The session row (``values.row_text``)."""
+    epoch = models.TextField(blank=True, default="")
+    """The V2 context epoch row, "" = none."""
+
+    title = models.TextField(blank=True, default="")
+    project_id_stored = models.CharField(max_length=255, blank=True, default="")
+    directory = models.TextField(blank=True, default="")
+    path = models.TextField(blank=True, default="")
+    version = models.CharField(max_length=255, blank=True, default="")
+    parent_stored_id = models.CharField(max_length=255, blank=True, default="", db_index=True)
+    time_created = models.BigIntegerField(null=True, blank=True)
+    """Milliseconds since the epoch, as ``time_updated`` and ``time_archived``."""
+    time_updated = models.BigIntegerField(null=True, blank=True)
+    time_archived = models.BigIntegerField(null=True, blank=True)
+    dialect = models.CharField(max_length=16, blank=True, default="")
+    provider = models.CharField(max_length=255, blank=True, default="")
+    model = models.CharField(max_length=255, blank=True, default="")
+    turn_count = models.PositiveIntegerField(default=0)
+    message_count = models.PositiveIntegerField(default=0)
+    part_count = models.PositiveIntegerField(default=0)
+    size_bytes = models.PositiveBigIntegerField(default=0)
+    search = models.TextField(blank=True, default="")
+    """Title, directory and ids in lower case."""
+
+    imported_at = models.DateTimeField(null=True, blank=True)
+    rows_hash = models.CharField(max_length=64, blank=True, default="")
+    missing_since = models.DateTimeField(null=True, blank=True)
+    """The source no longer holds it (found by a sync); kept here until deleted."""
+    error = models.TextField(blank=True, default="")
+    """Why its rows could not be read, "" = they could."""
+
+    health = models.CharField(max_length=16, choices=Health, default=Health.NOT_SCANNED)
+    health_rank = models.PositiveSmallIntegerField(default=RANK[Health.NOT_SCANNED])
+    reasons = models.JSONField(default=list)
+    """Why it has this health, in words, the worst first."""
+    blocked_count = models.PositiveIntegerField(default=0)
+    at_risk_count = models.PositiveIntegerField(default=0)
+    info_count = models.PositiveIntegerField(default=0)
+    rejected_by = models.JSONField(default=list)
+    """Protocols whose verdict is rejected."""
+    target = models.JSONField(default=dict)
+    """The target it was judged for: protocol, provider, model, thinking."""
+    scanned_at = models.DateTimeField(null=True, blank=True)
+    scanned_hash = models.CharField(max_length=64, blank=True, default="")
+    """``rows_hash`` of what was scanned."""
+    rules_version = models.CharField(max_length=64, blank=True, default="")
+    repaired_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("health_rank", "-time_updated", "-id")
+        constraints = (
+            models.UniqueConstraint(fields=("source", "stored_id"), name="session_once_per_source"),
+        )
+        indexes = (
+            models.Index(fields=("health_rank", "-time_updated", "-id"), name="session_worst_first"),
+            models.Index(fields=("-time_updated", "-id"), name="session_newest_first"),
+            models.Index(fields=("source", "health_rank", "-time_updated", "-id"), name="session_of_source"),
+            models.Index(fields=("stored_id",), name="session_stored_id"),
+            models.Index(fields=("health", "-time_updated", "-id"), name="session_health"),
+            models.Index(fields=("provider", "model"), name="session_model"),
+            models.Index(fields=("project_id_stored",), name="session_project"),
+        )
+
+    def __str__(self) -> str:
+        return self.title or self.stored_id
+
+    @property
+    def stored_row(self) -> Row:
+        return row_from_text(self.row)
+
+    @property
+    def scan_is_current(self) -> bool:
+        """The findings speak of the rows as they are now."""
+        return self.scanned_at is not None and self.scanned_hash == self.rows_hash
+
+
+class Message(models.Model):
+    """A row of table ``message`` (V1) or ``session_message`` (V2)."""
+
+    class Table(models.TextChoices):
+        MESSAGE = "message", "message"
+        SESSION_MESSAGE = "session_message", "session_message"
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages")
+    table = models.CharField(max_length=16, choices=Table)
+    stored_id = models.CharField(max_length=255)
+    time_created = models.BigIntegerField(null=True, blank=True)
+    time_updated = models.BigIntegerField(null=True, blank=True)
+    seq = models.BigIntegerField(null=True, blank=True)
+    """Replay order of V2 rows."""
+    data = models.TextField()
+    encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
+    columns = models.TextField(blank=True, default="")
+    """The whole row but its ``data`` (``values.row_text``), "" where the usual columns say it all."""
+
+    kind = models.CharField(max_length=255, blank=True, default="")
+    provider = models.CharField(max_length=255, blank=True, default="")
+    model = models.CharField(max_length=255, blank=True, default="")
+    error = models.CharField(max_length=255, blank=True, default="")
+    """Name of the stored error of a failed turn."""
+    finish = models.CharField(max_length=255, blank=True, default="")
+
+    class Meta:
+        ordering = ("time_created", "stored_id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("session", "table", "stored_id"), name="message_once_per_session"
+            ),
+        )
+        indexes = (
+            models.Index(fields=("session", "table", "time_created", "stored_id"), name="message_in_order"),
+            models.Index(fields=("session", "table", "seq"), name="message_in_replay"),
+            models.Index(fields=("stored_id",), name="message_stored_id"),
+        )
+
+    def __str__(self) -> str:
+        return self.stored_id
+
+    @property
+    def value(self) -> object:
+        """``data`` as stored."""
+        return decode_value(self.data, self.encoding)
+
+
+class Part(models.Model):
+    """A row of table ``part`` (V1), or a content item of a V2 assistant row.
+
+    A content item has an ``item`` number and no ``data`` of its own (its message holds it); it is here to be found and counted.
+    """
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="parts")
+    message = models.ForeignKey(
+        Message, on_delete=models.CASCADE, null=True, blank=True, related_name="parts"
+    )
+    """None: an orphan, its message is not in the session."""
+    stored_id = models.CharField(max_length=255)
+    """V2 items: ``<message id>#<index>``."""
+    message_stored_id = models.CharField(max_length=255)
+    item = models.PositiveIntegerField(null=True, blank=True)
+    time_created = models.BigIntegerField(null=True, blank=True)
+    time_updated = models.BigIntegerField(null=True, blank=True)
+    data = models.TextField(blank=True, default="")
+    encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
+    columns = models.TextField(blank=True, default="")
+    """As ``Message.columns``."""
+
+    kind = models.CharField(max_length=255, blank=True, default="")
+    tool = models.CharField(max_length=255, blank=True, default="")
+    call_id = models.CharField(max_length=255, blank=True, default="")
+    status = models.CharField(max_length=255, blank=True, default="")
+    size = models.PositiveBigIntegerField(default=0)
+    """Characters of stored JSON."""
+
+    class Meta:
+        ordering = ("message_stored_id", "stored_id")
+        indexes = (
+            models.Index(fields=("session", "message_stored_id", "stored_id"), name="part_in_order"),
+            models.Index(fields=("stored_id",), name="part_stored_id"),
+            models.Index(fields=("call_id",), name="part_call_id", condition=~models.Q(call_id="")),
+        )
+
+    def __str__(self) -> str:
+        return self.stored_id
+
+    @property
+    def value(self) -> object:
+        """``data`` as stored."""
+        return decode_value(self.data, self.encoding)

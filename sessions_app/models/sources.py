@@ -1,0 +1,146 @@
+"""Sources: where sessions come from, what of them could not be read, and the jobs that read them."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Source(models.Model):
+    """An attached database file or folder, an uploaded file, or the bundled samples (design 2)."""
+
+    class Kind(models.TextChoices):
+        SQLITE = "sqlite", "Database"
+        STORAGE = "storage", "Storage folder"
+        EXPORT = "export", "Export"
+        ROWS = "rows", "Row document"
+
+    class Origin(models.TextChoices):
+        ATTACHED = "attached", "Attached"
+        UPLOADED = "uploaded", "Uploaded"
+        SAMPLE = "sample", "Sample"
+
+    class State(models.TextChoices):
+        LISTING = "listing", "Listing sessions"
+        IMPORTING = "importing", "Importing"
+        READY = "ready", "Ready"
+        FAILED = "failed", "Failed"
+
+    kind = models.CharField(max_length=16, choices=Kind)
+    origin = models.CharField(max_length=16, choices=Origin)
+    name = models.CharField(max_length=255)
+    path = models.TextField()
+    """Attached: the file itself. Uploaded: the name it was uploaded under."""
+    stored_path = models.TextField(blank=True, default="")
+    """Uploaded and samples: the copy in the data directory that repairs write to."""
+    native = models.BooleanField(default=False)
+    """It is where its client looks for it, so facts about this machine apply to it (design 4)."""
+    dialects = models.JSONField(default=list)
+    state = models.CharField(max_length=16, choices=State, default=State.LISTING)
+    error = models.TextField(blank=True, default="")
+    note = models.TextField(blank=True, default="")
+    """What the user should know of this source (a database that came without its WAL, a truncated export)."""
+    sessions_total = models.PositiveIntegerField(default=0)
+    sessions_imported = models.PositiveIntegerField(default=0)
+    parts_imported = models.PositiveBigIntegerField(default=0)
+    sync_mark = models.TextField(blank=True, default="")
+    """The store's own mark of what has been read (JSON); "" = nothing yet."""
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    last_read_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.kind})"
+
+    @property
+    def live(self) -> bool:
+        """The agent may write to it at any time: it is re-read when a session is opened."""
+        return self.origin == self.Origin.ATTACHED
+
+    @property
+    def file(self) -> str:
+        """The file or folder that is read and written."""
+        return self.stored_path or self.path
+
+
+class SourceProblem(models.Model):
+    """Something in a source that could not be read; the rest went on."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="problems")
+    session_id_stored = models.CharField(max_length=255, blank=True, default="")
+    table = models.CharField(max_length=64, blank=True, default="")
+    row = models.CharField(max_length=255, blank=True, default="")
+    path = models.TextField(blank=True, default="")
+    """JSON path in the row, or the file inside a storage folder."""
+    reason = models.TextField()
+
+    class Meta:
+        ordering = ("id",)
+        indexes = (models.Index(fields=("source", "session_id_stored"), name="problem_of_session"),)
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.row}: {self.reason}"
+
+
+class Project(models.Model):
+    """A project row of a source, verbatim."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="projects")
+    stored_id = models.CharField(max_length=255)
+    row = models.TextField()
+    worktree = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.UniqueConstraint(fields=("source", "stored_id"), name="project_once_per_source"),
+        )
+
+    def __str__(self) -> str:
+        return self.stored_id
+
+
+class ImportJob(models.Model):
+    """One background import: progress, cancel, and a heartbeat by which a dead worker is noticed."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        CANCELLED = "cancelled", "Cancelled"
+        FAILED = "failed", "Failed"
+
+    ACTIVE = (State.QUEUED, State.RUNNING)
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="jobs")
+    state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
+    total = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    parts = models.PositiveBigIntegerField(default=0)
+    cancel_requested = models.BooleanField(default=False)
+    error = models.TextField(blank=True, default="")
+    actor = models.CharField(max_length=150, blank=True, default="")
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (models.Index(fields=("state", "heartbeat_at"), name="import_job_alive"),)
+
+    def __str__(self) -> str:
+        return f"import {self.pk} of source {self.source_id}"
+
+    @property
+    def active(self) -> bool:
+        return self.state in self.ACTIVE
+
+    @property
+    def percent(self) -> int:
+        if not self.total:
+            return 100 if self.state == self.State.DONE else 0
+        return min(100, 100 * (self.done + self.failed) // self.total)

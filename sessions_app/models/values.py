@@ -1,0 +1,113 @@
+"""How stored column values are kept in the mirror, on either database, without losing a byte.
+
+PostgreSQL text refuses NUL and lone surrogates, and neither database keeps a BLOB in a text column. Whole rows are kept as ASCII JSON
+(escapes hold everything); a row's ``data`` is kept verbatim where it can be, else encoded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import Any, Final
+
+from sessions_app.domain.model import Row
+
+_UNHOLDABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_BLOB: Final = "$blob"
+_SHORT: Final = 255
+_BIGINT: Final = 2**63
+
+VERBATIM: Final = ""
+AS_JSON: Final = "json"
+AS_BASE64: Final = "base64"
+ENCODINGS: Final = [(VERBATIM, "verbatim"), (AS_JSON, "JSON"), (AS_BASE64, "base64 of a BLOB")]
+
+
+def encode_value(value: Any) -> tuple[str, str]:
+    """``(text, encoding)`` of a stored value."""
+    if isinstance(value, str):
+        if value.isascii():
+            return (value, VERBATIM) if "\x00" not in value else (json.dumps(value), AS_JSON)
+        return (json.dumps(value), AS_JSON) if _UNHOLDABLE.search(value) else (value, VERBATIM)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii"), AS_BASE64
+    return json.dumps(value), AS_JSON
+
+
+def decode_value(text: str, encoding: str) -> Any:
+    """The stored value again."""
+    if encoding == VERBATIM:
+        return text
+    if encoding == AS_BASE64:
+        return base64.b64decode(text)
+    return json.loads(text)
+
+
+def row_text(row: Row) -> str:
+    """A whole row as ASCII JSON, columns in order."""
+    return json.dumps(row, default=_blob, separators=(",", ":"))
+
+
+def row_from_text(text: str) -> Row:
+    """The row that ``row_text`` wrote."""
+    row: Row = json.loads(text)
+    if _BLOB in text:
+        for column, value in row.items():
+            if isinstance(value, dict) and set(value) == {_BLOB}:
+                row[column] = base64.b64decode(value[_BLOB])
+    return row
+
+
+def _blob(value: Any) -> dict[str, str]:
+    if isinstance(value, bytes):
+        return {_BLOB: base64.b64encode(value).decode("ascii")}
+    raise TypeError(f"no column value: {type(value).__name__}")
+
+
+def shown(value: Any, limit: int | None = None) -> str:
+    """Text for a derived column: what a database cannot hold becomes U+FFFD; None and other kinds become ""."""
+    if not isinstance(value, str):
+        return ""
+    return _UNHOLDABLE.sub("\ufffd", value if limit is None else value[:limit])
+
+
+def name(value: Any) -> str:
+    """A derived short name (tool, model, status): at most 255 characters."""
+    return shown(value, _SHORT)
+
+
+def key(value: Any) -> str:
+    """An id as its indexed column keeps it: itself, or a shortened form with a digest where it is too long or odd to index."""
+    text = value if isinstance(value, str) else json.dumps(value, default=_blob)
+    if len(text) <= _SHORT and not _UNHOLDABLE.search(text):
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return f"{shown(text, 200)}~{digest}"
+
+
+def whole(value: Any) -> int | None:
+    """An integer that a BIGINT column takes, else None (the verbatim row keeps what was stored)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = int(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if -_BIGINT <= number < _BIGINT else None
+
+
+def plain(value: Any) -> Any:
+    """A JSON value for a JSONField: strings as ``shown``, numbers as JSON has them, deeply."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {shown(str(name)): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return str(value)
+    if isinstance(value, bytes):
+        return shown(value.decode("utf-8", "replace"))
+    return value

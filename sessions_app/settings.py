@@ -1,0 +1,222 @@
+"""Settings, from the environment (docs/settings.md lists the variables).
+
+What is unsafe has to be asked for: without any variable Suture serves loopback only, keeps everything in its data directory
+and signs with a key made there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import structlog
+from django.utils.csp import CSP
+from django.utils.functional import lazy
+
+from . import env
+from .secretkey import kept_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+SUTURE_DATA_DIR = env.data_directory()
+with contextlib.suppress(OSError):  # the system check suture.E001 says it where a database is really needed
+    SUTURE_DATA_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+DEBUG = env.boolean("SUTURE_DEBUG", False)
+SUTURE_HTTPS = env.boolean("SUTURE_HTTPS", False)
+"""Browsers reach this server by https: secure cookies with the __Host- prefix, HSTS."""
+
+# Lazy: commands that need no signature (scan, lower, locate) must not write a key anywhere.
+SECRET_KEY = lazy(lambda: env.text("SUTURE_SECRET_KEY") or kept_key(SUTURE_DATA_DIR), str)()
+SECRET_KEY_FALLBACKS = env.listing("SUTURE_SECRET_KEY_FALLBACKS")
+
+ALLOWED_HOSTS = env.listing("SUTURE_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.listing("SUTURE_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "sessions_app.apps.SessionsAppConfig",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "django_structlog",
+    "django_tasks_db",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.csp.ContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+]
+
+ROOT_URLCONF = "sessions_app.urls"
+WSGI_APPLICATION = "sessions_app.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.csp",
+            ],
+        },
+    }
+]
+
+DATABASES = {
+    "default": env.database(
+        "SUTURE_DATABASE_URL",
+        sqlite={
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": SUTURE_DATA_DIR / "suture.db",
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": (
+                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=134217728; PRAGMA cache_size=-16000;"
+                ),
+            },
+        },
+    )
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TASKS = {
+    "default": {
+        "BACKEND": {
+            "database": "django_tasks_db.DatabaseBackend",
+            "immediate": "django.tasks.backends.immediate.ImmediateBackend",
+        }[env.choice("SUTURE_TASKS", "database", ("database", "immediate"))],
+        "QUEUES": ["default"],
+    }
+}
+
+# Signing in
+LOGIN_URL = "sessions_app:login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "sessions_app:login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+_PREFIX = (
+    "__Host-" if SUTURE_HTTPS else ""
+)  # browsers take the prefix only with Secure, so not on plain loopback
+SESSION_COOKIE_NAME = f"{_PREFIX}suture_session"
+SESSION_COOKIE_SECURE = SUTURE_HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = f"{_PREFIX}suture_csrf"
+CSRF_COOKIE_SECURE = SUTURE_HTTPS
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+
+# Headers
+SECURE_CSP = {
+    "default-src": [CSP.NONE],
+    "script-src": [CSP.SELF],
+    "style-src": [CSP.SELF],
+    "img-src": [CSP.SELF, "data:"],
+    "connect-src": [CSP.SELF],
+    "font-src": [CSP.SELF],
+    "form-action": [CSP.SELF],
+    "frame-ancestors": [CSP.NONE],
+    "base-uri": [CSP.NONE],
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = 31_536_000 if SUTURE_HTTPS else 0
+SECURE_SSL_REDIRECT = False  # the proxy in front speaks https; the health pages are asked by plain http
+if env.boolean("SUTURE_BEHIND_PROXY", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Files
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = env.directory("SUTURE_STATIC_ROOT", BASE_DIR / "staticfiles")
+_COLLECTED = bool(env.text("SUTURE_STATIC_ROOT"))
+WHITENOISE_USE_FINDERS = not _COLLECTED
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if _COLLECTED
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# Limits
+SUTURE_UPLOAD_LIMIT = env.integer("SUTURE_UPLOAD_LIMIT", 10 * 1024**3, minimum=1)
+"""Bytes of one uploaded file; larger ones are refused while they arrive."""
+SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
+"""Bytes of a database up to which a full backup is made before a repair (design 5.2)."""
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("SUTURE_FORM_LIMIT", 8 * 1024**2, minimum=1)
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+DATA_UPLOAD_MAX_NUMBER_FILES = 4
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+FILE_UPLOAD_PERMISSIONS = 0o600
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# Logs go to stderr: the results of commands are on stdout.
+_LOG_STEPS = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+]
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        *_LOG_STEPS,
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+_RENDERER = (
+    structlog.processors.JSONRenderer()
+    if env.choice("SUTURE_LOG_FORMAT", "text", ("text", "json")) == "json"
+    else structlog.dev.ConsoleRenderer(colors=False)
+)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "structured": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processors": [
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                _RENDERER,
+            ],
+            "foreign_pre_chain": _LOG_STEPS,
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "root": {
+        "handlers": ["stderr"],
+        "level": env.choice("SUTURE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")),
+    },
+}

@@ -1,0 +1,16 @@
+"""Where each face begins."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import include, path
+
+from .health import healthz, readyz
+
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include("sessions_app.api.urls")),
+    path("", include("sessions_app.web.urls")),
+]

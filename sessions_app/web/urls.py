@@ -1,0 +1,9 @@
+"""Pages of the dashboard."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern
+
+app_name = "sessions_app"
+
+urlpatterns: list[URLPattern] = []

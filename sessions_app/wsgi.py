@@ -1,0 +1,11 @@
+"""The application object that gunicorn serves."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sessions_app.settings")
+
+application = get_wsgi_application()
