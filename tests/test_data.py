@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
+from sessions_app.samples import unpack
 from tests.paths import CASES, CORPUS, GOLDENS
 
 
@@ -33,3 +36,18 @@ def test_every_database_of_the_corpus_is_sound() -> None:
 def test_goldens_and_cases_are_there() -> None:
     assert {path.name for path in GOLDENS.iterdir()} >= {f"named-gen{n}.jsonl" for n in (1, 2, 3)}
     assert len(list(CASES.glob("*.json"))) >= 20
+
+
+def test_the_bundled_samples_unpack_to_a_sound_database_and_leave_a_repaired_one_alone(
+    tmp_path: Path,
+) -> None:
+    database = unpack(tmp_path / "data")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        assert connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]
+        assert connection.execute("SELECT count(*) FROM session").fetchone()[0] >= 15
+        connection.execute("DELETE FROM session WHERE id = 'ses_fixture'")
+
+    again = unpack(tmp_path / "data")
+
+    with closing(sqlite3.connect(again)) as connection:
+        assert connection.execute("SELECT count(*) FROM session WHERE id = 'ses_fixture'").fetchone() == (0,)
