@@ -150,8 +150,10 @@ if env.boolean("SUTURE_BEHIND_PROXY", False):
 # Files
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = env.directory("SUTURE_STATIC_ROOT", BASE_DIR / "staticfiles")
-_COLLECTED = bool(env.text("SUTURE_STATIC_ROOT"))
+_COLLECTED = bool(
+    env.text("SUTURE_STATIC_ROOT")
+)  # an image collects its files once; elsewhere they are found where they lie
+STATIC_ROOT = env.directory("SUTURE_STATIC_ROOT", BASE_DIR) if _COLLECTED else None
 WHITENOISE_USE_FINDERS = not _COLLECTED
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -170,7 +172,7 @@ SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("SUTURE_FORM_LIMIT", 8 * 1024**2, minimum=1)
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
 DATA_UPLOAD_MAX_NUMBER_FILES = 4
-FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+FILE_UPLOAD_HANDLERS = ["sessions_app.uploads.LimitedUploadHandler"]
 FILE_UPLOAD_PERMISSIONS = 0o600
 
 LANGUAGE_CODE = "en"

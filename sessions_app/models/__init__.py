@@ -5,7 +5,7 @@ from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .findings import Finding, Verdict
 from .repairs import Repair, RepairBatch, RowChange
 from .sessions import Message, Part, Session
-from .sources import ImportJob, Project, Source, SourceProblem
+from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
 __all__ = [
     "ACTIONS",
@@ -25,4 +25,5 @@ __all__ = [
     "Source",
     "SourceProblem",
     "Verdict",
+    "WorkerBeat",
 ]

@@ -61,6 +61,8 @@ class Session(models.Model):
     search = models.TextField(blank=True, default="")
     """Title, directory and ids in lower case."""
 
+    pending = models.BooleanField(default=True)
+    """Its rows are to be (re-)read by the next import."""
     imported_at = models.DateTimeField(null=True, blank=True)
     rows_hash = models.CharField(max_length=64, blank=True, default="")
     missing_since = models.DateTimeField(null=True, blank=True)
@@ -94,6 +96,11 @@ class Session(models.Model):
             models.Index(fields=("health_rank", "-time_updated", "-id"), name="session_worst_first"),
             models.Index(fields=("-time_updated", "-id"), name="session_newest_first"),
             models.Index(fields=("source", "health_rank", "-time_updated", "-id"), name="session_of_source"),
+            models.Index(
+                fields=("source", "-time_updated", "-id"),
+                name="session_pending",
+                condition=models.Q(pending=True),
+            ),
             models.Index(fields=("stored_id",), name="session_stored_id"),
             models.Index(fields=("health", "-time_updated", "-id"), name="session_health"),
             models.Index(fields=("provider", "model"), name="session_model"),
@@ -192,8 +199,12 @@ class Part(models.Model):
 
     class Meta:
         ordering = ("message_stored_id", "stored_id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("session", "message_stored_id", "stored_id"), name="part_once_per_message"
+            ),
+        )
         indexes = (
-            models.Index(fields=("session", "message_stored_id", "stored_id"), name="part_in_order"),
             models.Index(fields=("stored_id",), name="part_stored_id"),
             models.Index(fields=("call_id",), name="part_call_id", condition=~models.Q(call_id="")),
         )

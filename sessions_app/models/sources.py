@@ -144,3 +144,17 @@ class ImportJob(models.Model):
         if not self.total:
             return 100 if self.state == self.State.DONE else 0
         return min(100, 100 * (self.done + self.failed) // self.total)
+
+
+class WorkerBeat(models.Model):
+    """A background worker and when it last said that it lives."""
+
+    worker_id = models.CharField(max_length=64, unique=True)
+    started_at = models.DateTimeField()
+    beat_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-beat_at", "-id")
+
+    def __str__(self) -> str:
+        return self.worker_id

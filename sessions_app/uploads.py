@@ -1,0 +1,24 @@
+"""Uploaded files: streamed to the data directory's disk, refused while they arrive where they are too large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandler
+
+
+class LimitedUploadHandler(TemporaryFileUploadHandler):
+    """Stops a request whose files together pass ``SUTURE_UPLOAD_LIMIT`` bytes; ``request.upload_too_large`` says so then."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.received = 0
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        self.received += len(raw_data)
+        if self.received > settings.SUTURE_UPLOAD_LIMIT:
+            if self.request is not None:
+                self.request.upload_too_large = True  # type: ignore[attr-defined]
+            raise StopUpload(connection_reset=True)
+        super().receive_data_chunk(raw_data, start)
