@@ -1,0 +1,326 @@
+"""Sessions for lists and headers: complete frozen rows; nothing that a template touches asks the database again."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import FETCH_RAISE, Count, QuerySet
+
+from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
+
+from .filters import SessionFilter
+
+__all__ = [
+    "Choice",
+    "Facets",
+    "Page",
+    "Place",
+    "SessionDetail",
+    "SessionFilter",
+    "SessionRow",
+    "Tally",
+    "neighbours",
+    "session_by_any_id",
+    "session_detail",
+    "session_facets",
+    "session_page",
+    "session_query",
+    "session_tally",
+]
+
+PER_PAGE = 50
+COUNT_LIMIT = 10_000
+"""Counts beyond this are shown as "10,000+"."""
+
+_ROW_FIELDS = (
+    "stored_id", "title", "directory", "project_id_stored", "version", "parent_stored_id", "time_created", "time_updated",
+    "time_archived", "dialect", "provider", "model", "turn_count", "message_count", "part_count", "size_bytes", "imported_at",
+    "rows_hash", "missing_since", "error", "health", "reasons", "blocked_count", "at_risk_count", "info_count", "rejected_by",
+    "target", "scanned_at", "scanned_hash", "rules_version", "repaired_at",
+    "source__name", "source__kind", "source__origin", "source__path", "source__stored_path", "source__native",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as a row of a list. Times in milliseconds since the epoch are as stored; ``*_at`` are Suture's own."""
+
+    id: int
+    stored_id: str
+    title: str
+    directory: str
+    project: str
+    source_id: int
+    source_name: str
+    source_origin: str
+    parent: str
+    version: str
+    dialect: str
+    provider: str
+    model: str
+    turns: int
+    messages: int
+    parts: int
+    size: int
+    time_created: int | None
+    time_updated: int | None
+    time_archived: int | None
+    health: str
+    stale: bool
+    reasons: tuple[str, ...]
+    blocked: int
+    at_risk: int
+    info: int
+    rejected_by: tuple[str, ...]
+    target: dict[str, Any]
+    imported: bool
+    missing: bool
+    error: str
+    scanned_at: dt.datetime | None
+    repaired_at: dt.datetime | None
+    rules_version: str
+
+    @property
+    def name(self) -> str:
+        return self.title or self.stored_id
+
+    @property
+    def findings(self) -> int:
+        return self.blocked + self.at_risk + self.info
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: tuple[SessionRow, ...]
+    number: int
+    pages: int
+    total: int
+    capped: bool
+    """``total`` stopped counting at ``COUNT_LIMIT``."""
+    per_page: int
+
+    @property
+    def first(self) -> int:
+        return (self.number - 1) * self.per_page + 1
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
+
+    @property
+    def numbers(self) -> tuple[int | None, ...]:
+        """Page numbers to link, None for a gap."""
+        near = {1, 2, self.pages - 1, self.pages, self.number - 1, self.number, self.number + 1}
+        kept = sorted(number for number in near if 1 <= number <= self.pages)
+        found: list[int | None] = []
+        for number in kept:
+            if found and found[-1] is not None and number - found[-1] > 1:
+                found.append(None)
+            found.append(number)
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    health: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    value: str
+    label: str
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What the filter form can offer."""
+
+    sources: tuple[Choice, ...]
+    models: tuple[Choice, ...]
+    rules: tuple[Choice, ...]
+
+    def source_name(self, source: int) -> str:
+        return next(
+            (choice.label for choice in self.sources if choice.value == str(source)), f"source {source}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an id is: the session, and the message or part to show ("" = the session itself)."""
+
+    session: int
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDetail:
+    """A session's header."""
+
+    row: SessionRow
+    source_path: str
+    verdicts: tuple[Verdict, ...]
+    children: tuple[SessionRow, ...]
+    parent: SessionRow | None
+    repair_count: int
+    safe_count: int
+    """Findings that a safe repair takes away."""
+
+    @property
+    def own_verdict(self) -> Verdict | None:
+        return next((verdict for verdict in self.verdicts if verdict.own), None)
+
+
+def _rows(sessions: QuerySet[Session]) -> tuple[SessionRow, ...]:
+    chosen = sessions.select_related("source").only(*_ROW_FIELDS).fetch_mode(FETCH_RAISE)
+    return tuple(_row(session) for session in chosen)
+
+
+def _row(session: Session) -> SessionRow:
+    source = session.source
+    return SessionRow(
+        id=session.pk,
+        stored_id=session.stored_id,
+        title=session.title,
+        directory=session.directory,
+        project=session.project_id_stored,
+        source_id=session.source_id,
+        source_name=source.name,
+        source_origin=source.origin,
+        parent=session.parent_stored_id,
+        version=session.version,
+        dialect=session.dialect,
+        provider=session.provider,
+        model=session.model,
+        turns=session.turn_count,
+        messages=session.message_count,
+        parts=session.part_count,
+        size=session.size_bytes,
+        time_created=session.time_created,
+        time_updated=session.time_updated,
+        time_archived=session.time_archived,
+        health=session.health,
+        stale=session.scanned_at is not None and not session.scan_is_current,
+        reasons=tuple(session.reasons),
+        blocked=session.blocked_count,
+        at_risk=session.at_risk_count,
+        info=session.info_count,
+        rejected_by=tuple(session.rejected_by),
+        target=session.target,
+        imported=session.imported_at is not None,
+        missing=session.missing_since is not None,
+        error=session.error,
+        scanned_at=session.scanned_at,
+        repaired_at=session.repaired_at,
+        rules_version=session.rules_version,
+    )
+
+
+def session_query(wanted: SessionFilter) -> QuerySet[Session]:
+    """The sessions of a filter, for bulk services and exports."""
+    return wanted.apply(Session.objects.all())
+
+
+def session_page(wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE) -> Page:
+    """One numbered page; a number beyond the end is the last page."""
+    matching = session_query(wanted)
+    total = matching.order_by()[: COUNT_LIMIT + 1].count()
+    capped = total > COUNT_LIMIT
+    if capped and number * per_page > COUNT_LIMIT:
+        total = matching.order_by().count()
+        capped = False
+    pages = max(1, -(-total // per_page))
+    number = min(max(1, number), pages)
+    start = (number - 1) * per_page
+    rows = _rows(matching[start : start + per_page])
+    return Page(rows, number, pages, min(total, COUNT_LIMIT) if capped else total, capped, per_page)
+
+
+def session_tally(wanted: SessionFilter) -> tuple[Tally, ...]:
+    """Sessions by health under the filter's other conditions, the worst first."""
+    others = SessionFilter.from_query({**wanted.as_dict(), "health": None})
+    counts = dict(session_query(others).order_by().values_list("health").annotate(count=Count("pk")))
+    return tuple(Tally(health, counts.get(health, 0)) for health in Session.RANK)
+
+
+def session_facets() -> Facets:
+    """Choices of the filter form."""
+    sources = Source.objects.order_by("name", "id").values_list("pk", "name")
+    used = (
+        Session.objects.exclude(model="")
+        .order_by()
+        .values_list("provider", "model")
+        .annotate(count=Count("pk"))
+        .order_by("-count", "provider", "model")[:100]
+    )
+    rules = (
+        Finding.objects.order_by()
+        .values_list("rule")
+        .annotate(count=Count("session", distinct=True))
+        .order_by("-count", "rule")
+    )
+    return Facets(
+        tuple(Choice(str(pk), name) for pk, name in sources),
+        tuple(Choice(f"{provider}/{model}", f"{provider}/{model}", count) for provider, model, count in used),
+        tuple(Choice(rule, rule, count) for rule, count in rules),
+    )
+
+
+def session_detail(session_id: int) -> SessionDetail | None:
+    """Everything a session's header shows, None where there is no such session."""
+    found = _rows(Session.objects.filter(pk=session_id))
+    if not found:
+        return None
+    (row,) = found
+    family = Session.objects.filter(source=row.source_id)
+    children = _rows(family.filter(parent_stored_id=row.stored_id).order_by("time_created", "id")[:50])
+    parents = _rows(family.filter(stored_id=row.parent)[:1]) if row.parent else ()
+    source = Source.objects.only("path", "stored_path").get(pk=row.source_id)
+    safe = Finding.objects.filter(session=session_id, safety="safe").exclude(severity="info").count()
+    return SessionDetail(
+        row=row,
+        source_path=source.file,
+        verdicts=tuple(Verdict.objects.filter(session=session_id).order_by("-own", "protocol")),
+        children=children,
+        parent=parents[0] if parents else None,
+        repair_count=Repair.objects.filter(session=session_id).count(),
+        safe_count=safe,
+    )
+
+
+def neighbours(wanted: SessionFilter, session_id: int) -> tuple[int | None, int | None]:
+    """The sessions before and after this one in the list it was opened from (within its first 2,000)."""
+    order = list(session_query(wanted).values_list("pk", flat=True)[:2000])
+    if session_id not in order:
+        return None, None
+    at = order.index(session_id)
+    return (order[at - 1] if at else None), (order[at + 1] if at + 1 < len(order) else None)
+
+
+def session_by_any_id(text: str) -> tuple[Place, ...]:
+    """Places of an exact id: a session's, a message's, a part's, or a call id. Newest source first, at most ten."""
+    wanted = text.strip()
+    if not wanted or len(wanted) > 255:
+        return ()
+    newest = ("-session__source_id", "session_id")
+    places = [
+        Place(pk)
+        for pk in Session.objects.filter(stored_id=wanted)
+        .order_by("-source_id")
+        .values_list("pk", flat=True)[:10]
+    ]
+    messages = Message.objects.filter(stored_id=wanted).order_by(*newest)
+    places += [Place(session, wanted) for session in messages.values_list("session_id", flat=True)[:10]]
+    parts = Part.objects.filter(stored_id=wanted).order_by(*newest)
+    places += [Place(session, wanted) for session in parts.values_list("session_id", flat=True)[:10]]
+    if not places:
+        calls = Part.objects.filter(call_id=wanted).order_by(*newest, "message_stored_id", "stored_id")
+        seen: dict[int, str] = {}
+        for session, part in calls.values_list("session_id", "stored_id")[:50]:
+            seen.setdefault(session, part)
+        places = [Place(session, part) for session, part in seen.items()]
+    return tuple(dict.fromkeys(places))[:10]

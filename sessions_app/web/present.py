@@ -1,0 +1,120 @@
+"""How a state looks: shape, word and tone, in that order of importance (no state is told by colour alone).
+
+Shapes are symbols of ``static/img/sprite.svg``; tones are the ``tone-*`` and ``ink-*`` classes of ``components.css``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Look(NamedTuple):
+    shape: str
+    word: str
+    tone: str
+
+
+UNKNOWN = Look("unscanned", "Unknown", "unknown")
+
+HEALTH: dict[str, Look] = {
+    "blocked": Look("blocked", "Blocked", "blocked"),
+    "at-risk": Look("risk", "At risk", "risk"),
+    "healthy": Look("healthy", "Healthy", "healthy"),
+    "unreadable": Look("unreadable", "Unreadable", "blocked"),
+    "not-scanned": Look("unscanned", "Not scanned", "unknown"),
+    "stale": Look("unscanned", "Changed since scan", "unknown"),
+    "scanning": Look("working", "Scanning", "repaired"),
+}
+
+SEVERITY: dict[str, Look] = {
+    "blocked": Look("blocked", "Blocks", "blocked"),
+    "at-risk": Look("risk", "At risk", "risk"),
+    "info": Look("info", "Info", "unknown"),
+}
+
+SAFETY: dict[str, Look] = {
+    "safe": Look("healthy", "Safe", "healthy"),
+    "lossy": Look("risk", "Lossy: drops something", "risk"),
+    "manual": Look("info", "Done by hand", "unknown"),
+}
+
+REPAIR: dict[str, Look] = {
+    "applied": Look("repaired", "Applied", "repaired"),
+    "undone": Look("undo", "Undone", "unknown"),
+    "failed": Look("blocked", "Failed", "blocked"),
+    "partly": Look("risk", "Partly applied", "risk"),
+    "prepared": Look("working", "In progress", "repaired"),
+}
+
+JOB: dict[str, Look] = {
+    "queued": Look("unscanned", "Waiting", "unknown"),
+    "running": Look("working", "Running", "repaired"),
+    "done": Look("healthy", "Done", "healthy"),
+    "failed": Look("blocked", "Failed", "blocked"),
+    "cancelled": Look("undo", "Cancelled", "unknown"),
+    "undone": Look("undo", "Undone", "unknown"),
+}
+
+TOOL_STATUS: dict[str, Look] = {
+    "completed": Look("healthy", "completed", "healthy"),
+    "error": Look("risk", "error", "risk"),
+    "running": Look("stuck", "running", "repaired"),
+    "pending": Look("stuck", "pending", "unknown"),
+    "streaming": Look("stuck", "streaming", "unknown"),
+}
+
+KIND: dict[str, Look] = {
+    "text": Look("text", "Text", "text"),
+    "reasoning": Look("reasoning", "Reasoning", "reasoning"),
+    "tool": Look("tool", "Tool", "tool"),
+    "file": Look("file", "File", "text"),
+    "step-start": Look("step", "Step starts", "step"),
+    "step-finish": Look("step", "Step ends", "step"),
+    "patch": Look("patch", "Patch", "text"),
+    "snapshot": Look("patch", "Snapshot", "text"),
+    "compaction": Look("compaction", "Compaction", "text"),
+    "subtask": Look("tool", "Subtask", "text"),
+    "agent": Look("assistant", "Agent", "text"),
+    "retry": Look("refresh", "Retry", "text"),
+}
+
+PROTOCOL: dict[str, str] = {
+    "anthropic-messages": "Anthropic Messages",
+    "openai-chat": "OpenAI Chat",
+    "openai-responses": "OpenAI Responses",
+    "gemini": "Gemini",
+    "bedrock-converse": "Bedrock Converse",
+}
+
+_MARKS: tuple[tuple[str, Look], ...] = (
+    ("duplicate-call-id", Look("duplicate", "Duplicate", "duplicate")),
+    ("orphan-", Look("orphan", "Orphan", "orphan")),
+    ("stuck-tool", Look("stuck", "Stuck", "stuck")),
+    ("open-turn", Look("stuck", "Turn never ended", "stuck")),
+    ("failed-attempt-leftovers", Look("leftover", "Left over from a failed attempt", "leftover")),
+    ("step-boundary-lost", Look("order", "Step boundary lost", "order")),
+    ("tool-ran-twice", Look("refresh", "Ran twice", "info")),
+    ("id-order-skew", Look("order", "Out of order", "order")),
+    ("role-order", Look("order", "Roles out of order", "order")),
+    ("empty-", Look("empty", "Empty", "empty")),
+    ("undecodable-row", Look("unreadable", "Does not decode", "unreadable")),
+    ("corrupt-json", Look("unreadable", "Not JSON", "unreadable")),
+)
+
+
+def mark(rule: str, severity: str) -> Look:
+    """The shape, word and border of a finding at its part; rules without a shape of their own take their severity's."""
+    for prefix, look in _MARKS:
+        if rule.startswith(prefix):
+            return look
+    shape = SEVERITY.get(severity, UNKNOWN).shape
+    return Look(shape, rule.replace("-", " ").capitalize(), "plain")
+
+
+def kind(kind_name: str, role: str) -> Look:
+    """A part's look; text says whose it is, and a kind this version does not know says so."""
+    if kind_name == "text":
+        return Look("user", "User text", "user") if role == "user" else Look("text", "Assistant text", "text")
+    if not kind_name:
+        return Look("unreadable", "Unreadable part", "unreadable")
+    return KIND.get(kind_name) or Look("part", f"Unknown type “{kind_name}”", "text")

@@ -1,0 +1,14 @@
+// Entry point: marks the page as scripted, then starts the small behaviours. Every one of them only presses existing
+// links, buttons and boxes, so the page without scripts does the same things.
+import { startCopy } from "./copy.js";
+import { startHotkeys } from "./hotkeys.js";
+import { startSelection } from "./selection.js";
+import { startTimeline } from "./timeline.js";
+import { startSwaps } from "./swaps.js";
+
+document.documentElement.classList.add("js");
+startCopy();
+startSelection();
+startHotkeys();
+startTimeline();
+startSwaps();

@@ -1,0 +1,49 @@
+// What every htmx swap needs: failures in words where the fragment would be, focus that is not lost, scroll kept when
+// earlier turns are put above the reader.
+function fail(target, words) {
+  const region = document.getElementById("alerts");
+  const note = document.createElement("p");
+  note.className = "notice tone-blocked";
+  const text = document.createElement("span");
+  text.className = "notice-text";
+  text.textContent = words;
+  note.append(text);
+  region.replaceChildren(note);
+  target?.removeAttribute?.("aria-busy");
+}
+
+export function startSwaps() {
+  const body = document.body;
+  let anchor = null;
+  body.addEventListener("htmx:beforeRequest", (event) => event.detail.target?.setAttribute?.("aria-busy", "true"));
+  body.addEventListener("htmx:afterRequest", (event) => event.detail.target?.removeAttribute?.("aria-busy"));
+  body.addEventListener("htmx:responseError", (event) => {
+    const status = event.detail.xhr.status;
+    const words = status === 403 ? "This page was open for too long, or you may not do that. Load it again and send once more." : `The server answered ${status}. The rest of the page still works; try again.`;
+    fail(event.detail.target, words);
+  });
+  body.addEventListener("htmx:sendError", (event) => fail(event.detail.target, "The server cannot be reached. Nothing was lost; try again."));
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    // Refusals and conflicts come with a card that explains them: show it.
+    if ([409, 422].includes(event.detail.xhr.status)) {
+      event.detail.shouldSwap = true;
+      event.detail.isError = false;
+    }
+    if (event.detail.target?.matches?.("[data-keep-scroll]")) {
+      const first = document.querySelector(".turn[data-turn]");
+      anchor = first ? { id: first.id, top: first.getBoundingClientRect().top } : null;
+    }
+  });
+  body.addEventListener("htmx:afterSettle", (event) => {
+    if (anchor) {
+      const first = document.getElementById(anchor.id);
+      if (first) window.scrollBy({ top: first.getBoundingClientRect().top - anchor.top, behavior: "instant" });
+      anchor = null;
+      return;
+    }
+    const region = event.detail.elt;
+    if (!document.activeElement || document.activeElement === document.body) {
+      region?.querySelector?.("[data-focus]")?.focus({ preventScroll: true });
+    }
+  });
+}

@@ -1,0 +1,57 @@
+// The timeline: which turn is in view (index and rail follow), and where focus goes after a jump.
+function place() {
+  const target = document.querySelector(".part.at, .message.at");
+  if (!target) return;
+  const heading = target.querySelector("[data-focus]") ?? target;
+  heading.focus({ preventScroll: true });
+  target.scrollIntoView({ block: "center", behavior: "instant" });
+}
+
+function follow() {
+  const links = new Map([...document.querySelectorAll(".turn-index a[data-turn]")].map((link) => [link.dataset.turn, link]));
+  if (!links.size) return;
+  const index = document.querySelector(".turn-index");
+  let pausedUntil = 0;
+  index.addEventListener("wheel", () => (pausedUntil = Date.now() + 750), { passive: true });
+  const seen = new Set();
+  const show = () => {
+    const first = [...seen].sort((a, b) => a - b)[0];
+    if (first === undefined) return;
+    for (const [turn, link] of links) {
+      if (turn === String(first)) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+    if (Date.now() > pausedUntil) {
+      const link = links.get(String(first));
+      const box = index.getBoundingClientRect();
+      const spot = link.getBoundingClientRect();
+      if (spot.top < box.top) index.scrollTop -= box.top - spot.top + 8;
+      if (spot.bottom > box.bottom) index.scrollTop += spot.bottom - box.bottom + 8;
+    }
+  };
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        const turn = Number(entry.target.dataset.turn);
+        if (entry.isIntersecting) seen.add(turn);
+        else seen.delete(turn);
+      }
+      show();
+    },
+    { rootMargin: "-120px 0px -50% 0px" },
+  );
+  const watch = () => {
+    for (const turn of document.querySelectorAll(".turn[data-turn]:not([data-watched])")) {
+      turn.dataset.watched = "";
+      watcher.observe(turn);
+    }
+  };
+  watch();
+  document.addEventListener("htmx:afterSettle", watch);
+}
+
+export function startTimeline() {
+  if (!document.querySelector(".timeline")) return;
+  place();
+  follow();
+}
