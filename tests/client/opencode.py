@@ -10,7 +10,7 @@ import subprocess
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 VERSION = "1.18.33"
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,24 +56,45 @@ class Client:
             ).fetchone()
         return str(row[0])
 
+    def forget(self) -> None:
+        """Take the client's database away, with its write-ahead log."""
+        for path in self.database.parent.glob("opencode.db*"):
+            path.unlink()
+
     def go_on(self, session: str, prompt: str = "continue", timeout: float = 90) -> Run:
         return self.run("run", "-s", session, prompt, timeout=timeout)
 
+    def export(self, session: str, target: Path) -> Path:
+        """What ``opencode export`` writes, to a file: through a pipe the client cuts it (format A5)."""
+        with target.open("wb") as stream:
+            done = self._start(("export", session), stream, subprocess.DEVNULL, 60)
+        assert done.returncode == 0, target.read_text(errors="replace")[-500:]
+        return target
+
+    def take_in(self, export: Path) -> Run:
+        """``opencode import``: the session gets this project's directory; an existing session is left as it is (format A5)."""
+        return self.run("import", str(export))
+
     def run(self, *arguments: str, timeout: float = 90) -> Run:
+        done = self._start(arguments, subprocess.PIPE, subprocess.STDOUT, timeout)
+        return Run(done.returncode, done.stdout)
+
+    def _start(
+        self, arguments: tuple[str, ...], stdout: IO[bytes] | int, stderr: int, timeout: float
+    ) -> subprocess.CompletedProcess[str]:
         found = program()
         assert found is not None, "the client is not installed"
-        done = subprocess.run(
+        return subprocess.run(
             [str(found), *arguments],
             cwd=self.project,
             env=self._environment(),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=stdout,
+            stderr=stderr,
             text=True,
             timeout=timeout,
             check=False,
         )
-        return Run(done.returncode, done.stdout)
 
     def _environment(self) -> dict[str, str]:
         kept = {
