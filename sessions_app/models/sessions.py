@@ -134,17 +134,18 @@ class Message(models.Model):
     time_updated = models.BigIntegerField(null=True, blank=True)
     seq = models.BigIntegerField(null=True, blank=True)
     """Replay order of V2 rows."""
-    data = models.TextField()
-    encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
-    columns = models.TextField(blank=True, default="")
-    """The whole row but its ``data`` (``values.row_text``), "" where the usual columns say it all."""
-
     kind = models.CharField(max_length=255, blank=True, default="")
     provider = models.CharField(max_length=255, blank=True, default="")
     model = models.CharField(max_length=255, blank=True, default="")
     error = models.CharField(max_length=255, blank=True, default="")
     """Name of the stored error of a failed turn."""
     finish = models.CharField(max_length=255, blank=True, default="")
+
+    # Long text comes last, so that reading the columns above never walks its pages.
+    data = models.TextField()
+    encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
+    columns = models.TextField(blank=True, default="")
+    """The whole row but its ``data`` (``values.row_text``), "" where the usual columns say it all."""
 
     class Meta:
         ordering = ("time_created", "stored_id")
@@ -185,17 +186,17 @@ class Part(models.Model):
     item = models.PositiveIntegerField(null=True, blank=True)
     time_created = models.BigIntegerField(null=True, blank=True)
     time_updated = models.BigIntegerField(null=True, blank=True)
-    data = models.TextField(blank=True, default="")
-    encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
-    columns = models.TextField(blank=True, default="")
-    """As ``Message.columns``."""
-
     kind = models.CharField(max_length=255, blank=True, default="")
     tool = models.CharField(max_length=255, blank=True, default="")
     call_id = models.CharField(max_length=255, blank=True, default="")
     status = models.CharField(max_length=255, blank=True, default="")
     size = models.PositiveBigIntegerField(default=0)
     """Characters of stored JSON."""
+
+    data = models.TextField(blank=True, default="")
+    encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
+    columns = models.TextField(blank=True, default="")
+    """As ``Message.columns``."""
 
     class Meta:
         ordering = ("message_stored_id", "stored_id")
