@@ -1,0 +1,279 @@
+"""The opencode-v1 dialect: tables ``message`` and ``part`` (format A3).
+
+``data`` holds the object without ``id``, ``sessionID`` and ``messageID``, which are columns. Order: messages by (time_created, id),
+parts by id (wire-rules 6.1 step 1; format A8: never by id alone).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sessions_app.domain import jsjson
+from sessions_app.domain.model import (
+    CompactionPart,
+    FilePart,
+    Message,
+    OtherPart,
+    Part,
+    ReasoningPart,
+    Row,
+    RowFault,
+    SessionRows,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
+from sessions_app.domain.repair import Operation, OperationError, RowChange
+from sessions_app.domain.rowdoc import to_text
+
+from . import opencode_v1_schema as schema
+from .rowedit import changed_columns, edited_data, row_change
+
+
+def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
+    """The messages of tables ``message`` and ``part`` in order, and what is wrong with single rows. Nothing is left out."""
+    faults: list[RowFault] = []
+    messages = [_message(row, faults) for row in rows.messages]
+    messages.sort(key=lambda message: (message.time_created, message.id))
+    by_id = {message.id: message for message in messages}
+    for row in in_part_order(rows.parts):
+        owner = by_id.get(row.get("message_id", ""))
+        if owner is not None:
+            part = _part(row, len(owner.parts))
+            owner.parts.append(part)
+            if part.fault is not None:
+                faults.append(part.fault)
+    return messages, faults
+
+
+def decode_orphans(rows: SessionRows) -> list[Part]:
+    """Parts whose message is not in the session; the client never loads them."""
+    known = {row.get("id") for row in rows.messages}
+    strays = [row for row in rows.parts if row.get("message_id") not in known]
+    return [_part(row, index) for index, row in enumerate(in_part_order(strays))]
+
+
+def in_message_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows of table ``message`` by (time_created, id)."""
+    return sorted(rows, key=lambda row: (_created(row, {}), str(row.get("id", ""))))
+
+
+def in_part_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows of table ``part`` by (message_id, id)."""
+    return sorted(rows, key=lambda row: (str(row.get("message_id", "")), str(row.get("id", ""))))
+
+
+def compile_operations(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
+    """One row change per row that ``operations`` touch: messages are inserted before their parts and deleted after them."""
+    return _Compiler(rows).run(operations)
+
+
+def _message(row: Row, faults: list[RowFault]) -> Message:
+    data, raw, fault = _decoded(row, "message")
+    if fault is None:
+        fault = schema.message_fault(str(row.get("id", "")), data)
+    if fault is not None:
+        faults.append(fault)
+    kind = data.get("role")
+    return Message(
+        id=str(row.get("id", "")),
+        session_id=str(row.get("session_id", "")),
+        kind=kind if isinstance(kind, str) else "",
+        data=data,
+        raw=raw,
+        row=row,
+        time_created=_created(row, data),
+        fault=fault,
+    )
+
+
+def _decoded(row: Row, table: str) -> tuple[dict[str, Any], str, RowFault | None]:
+    """``data`` as an object, its text, and what is wrong with it. The client parses it before anything else, so text that is not
+    JSON ends every prompt and the export too (format A6)."""
+    raw = row.get("data")
+    reason = ""
+    if isinstance(raw, str):
+        try:
+            value = jsjson.loads(raw)
+        except ValueError as error:
+            reason = str(error)
+        else:
+            if isinstance(value, dict):
+                return value, raw, None
+            fault = RowFault(table, str(row.get("id", "")), "", f"Expected an object, got {schema.shown(value)}", "undecodable-row")
+            return {}, raw, fault
+    elif isinstance(raw, bytes):
+        raw, reason = raw.decode("utf-8", "replace"), "a BLOB, not text"
+    else:
+        raw, reason = "" if raw is None else str(raw), f"{schema.shown(raw)}, not text"
+    fault = RowFault(table, str(row.get("id", "")), "", reason, "corrupt-json", fatal=True, words=schema.UNEXPECTED)
+    return {}, raw, fault
+
+
+def _created(row: Row, data: Mapping[str, Any]) -> int:
+    """``time_created``; where the column is left out (a lenient row document), the time inside."""
+    value = row.get("time_created")
+    if not isinstance(value, (int, float)):
+        time = data.get("time")
+        value = time.get("created") if isinstance(time, dict) else None
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**63 else 0
+
+
+def _part(row: Row, index: int) -> Part:
+    data, raw, fault = _decoded(row, "part")
+    kind = data.get("type")
+    if not isinstance(kind, str):
+        kind = ""
+    if fault is None:
+        fault = schema.part_fault(str(row.get("id", "")), kind, data)
+    build: Callable[..., Part] = _BUILDERS.get(kind, OtherPart)
+    fields = _FIELDS[kind](data) if kind in _FIELDS else {}
+    return build(str(row.get("id", "")), str(row.get("message_id", "")), index, kind, data, raw, row, fault, **fields)
+
+
+def _text(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"text": data.get("text"), "synthetic": data.get("synthetic") is True, "ignored": bool(data.get("ignored"))}
+
+
+def _reasoning(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"text": data.get("text"), "metadata": _object(data.get("metadata"))}
+
+
+def _tool(data: Mapping[str, Any]) -> dict[str, Any]:
+    state = _object(data.get("state"))
+    status = state.get("status")
+    call_id = data.get("callID")
+    tool = data.get("tool")
+    return {
+        "call_id": call_id if isinstance(call_id, str) else "",
+        "tool": tool if isinstance(tool, str) else "",
+        "status": status if isinstance(status, str) else "",
+        "input": state.get("input"),
+        "has_input": "input" in state,
+        "state": state,
+        "provider_executed": bool(_object(data.get("metadata")).get("providerExecuted")),
+        "interrupted": _object(state.get("metadata")).get("interrupted") is True,
+    }
+
+
+def _step_finish(data: Mapping[str, Any]) -> dict[str, Any]:
+    reason = data.get("reason")
+    return {
+        "reason": reason if isinstance(reason, str) else "",
+        "tokens": _object(data.get("tokens")),
+        "cost": data.get("cost", 0),
+    }
+
+
+def _file(data: Mapping[str, Any]) -> dict[str, Any]:
+    mime, url, name = data.get("mime"), data.get("url"), data.get("filename")
+    return {
+        "mime": mime if isinstance(mime, str) else "",
+        "url": url if isinstance(url, str) else "",
+        "filename": name if isinstance(name, str) else None,
+    }
+
+
+def _compaction(data: Mapping[str, Any]) -> dict[str, Any]:
+    tail = data.get("tail_start_id")
+    return {
+        "auto": data.get("auto") is True,
+        "overflow": data.get("overflow") is True,
+        "tail_start_id": tail if isinstance(tail, str) and tail else None,
+    }
+
+
+_FIELDS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "text": _text,
+    "reasoning": _reasoning,
+    "tool": _tool,
+    "step-finish": _step_finish,
+    "file": _file,
+    "compaction": _compaction,
+}
+_BUILDERS: dict[str, Callable[..., Part]] = {
+    "text": TextPart,
+    "reasoning": ReasoningPart,
+    "tool": ToolPart,
+    "step-start": StepStartPart,
+    "step-finish": StepFinishPart,
+    "file": FilePart,
+    "compaction": CompactionPart,
+}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+class _Compiler:
+    """Rows as they are after the operations so far, beside the rows they came from."""
+
+    def __init__(self, rows: SessionRows) -> None:
+        self.rows = rows
+        self.before: dict[str, dict[str, Row]] = {
+            "message": {str(row.get("id")): row for row in rows.messages},
+            "part": {str(row.get("id")): row for row in rows.parts},
+        }
+        self.after: dict[str, dict[str, Row | None]] = {"message": {}, "part": {}}
+
+    def run(self, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
+        for operation in operations:
+            table = operation.subject
+            if table == "session":
+                raise OperationError("a session is no message or part")
+            key = operation.part_id if table == "part" else operation.message_id
+            if operation.action == "insert":
+                self._insert(table, key, operation)
+            elif operation.action == "delete":
+                self._delete(table, key)
+            else:
+                row = self._current(table, key)
+                self.after[table][key] = changed_columns(edited_data(row, operation.edits), operation.columns)
+        return self._changes()
+
+    def _current(self, table: str, key: str) -> Row:
+        row = self.after[table].get(key, self.before[table].get(key))
+        if row is None:
+            raise OperationError(f"{table} {key} is not stored")
+        return row
+
+    def _delete(self, table: str, key: str) -> None:
+        self._current(table, key)
+        self.after[table][key] = None
+        if table == "message":
+            for part_id, row in {**self.before["part"], **self.after["part"]}.items():
+                if row is not None and row.get("message_id") == key:
+                    self.after["part"][part_id] = None
+
+    def _insert(self, table: str, key: str, operation: Operation) -> None:
+        if operation.data is None or not key:
+            raise OperationError(f"a new {table} needs an id and data")
+        if self.after[table].get(key, self.before[table].get(key)) is not None:
+            raise OperationError(f"{table} {key} is stored already")
+        row: Row = {"id": key}
+        if table == "part":
+            message = self._current("message", operation.message_id)
+            row["message_id"] = operation.message_id
+            times = message
+        else:
+            times = self.rows.session
+        row["session_id"] = self.rows.id
+        for column in ("time_created", "time_updated"):
+            row[column] = operation.columns.get(column, operation.columns.get("time_created", times.get("time_created")))
+        row["data"] = to_text(operation.data)
+        self.after[table][key] = changed_columns(row, operation.columns)
+
+    def _changes(self) -> tuple[RowChange, ...]:
+        written: list[RowChange] = []
+        deleted: list[RowChange] = []
+        for table in ("message", "part"):
+            for key, after in self.after[table].items():
+                before = self.before[table].get(key)
+                if before == after:
+                    continue
+                (deleted if after is None else written).append(row_change(table, before, after))
+        deleted.reverse()
+        return (*written, *deleted)
