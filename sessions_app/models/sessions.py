@@ -129,6 +129,8 @@ class Message(models.Model):
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages")
     table = models.CharField(max_length=16, choices=Table)
+    position = models.PositiveIntegerField()
+    """Place in its table's order, from 0: (time_created, id) for V1, seq for V2. A database's own text order depends on its locale."""
     stored_id = models.CharField(max_length=255)
     time_created = models.BigIntegerField(null=True, blank=True)
     time_updated = models.BigIntegerField(null=True, blank=True)
@@ -148,15 +150,14 @@ class Message(models.Model):
     """The whole row but its ``data`` (``values.row_text``), "" where the usual columns say it all."""
 
     class Meta:
-        ordering = ("time_created", "stored_id")
+        ordering = ("session", "table", "position")
         constraints = (
             models.UniqueConstraint(
                 fields=("session", "table", "stored_id"), name="message_once_per_session"
             ),
         )
         indexes = (
-            models.Index(fields=("session", "table", "time_created", "stored_id"), name="message_in_order"),
-            models.Index(fields=("session", "table", "seq"), name="message_in_replay"),
+            models.Index(fields=("session", "table", "position"), name="message_in_order"),
             models.Index(fields=("stored_id",), name="message_stored_id"),
         )
 
@@ -180,6 +181,8 @@ class Part(models.Model):
         Message, on_delete=models.CASCADE, null=True, blank=True, related_name="parts"
     )
     """None: an orphan, its message is not in the session."""
+    position = models.PositiveIntegerField()
+    """Place in the session, from 0: V1 parts in the order of their messages, orphans behind them, then V2 items."""
     stored_id = models.CharField(max_length=255)
     """V2 items: ``<message id>#<index>``."""
     message_stored_id = models.CharField(max_length=255)
@@ -199,13 +202,14 @@ class Part(models.Model):
     """As ``Message.columns``."""
 
     class Meta:
-        ordering = ("message_stored_id", "stored_id")
+        ordering = ("session", "position")
         constraints = (
             models.UniqueConstraint(
                 fields=("session", "message_stored_id", "stored_id"), name="part_once_per_message"
             ),
         )
         indexes = (
+            models.Index(fields=("session", "position"), name="part_in_order"),
             models.Index(fields=("stored_id",), name="part_stored_id"),
             models.Index(fields=("call_id",), name="part_call_id", condition=~models.Q(call_id="")),
         )

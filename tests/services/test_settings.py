@@ -68,12 +68,19 @@ def test_the_data_directory_follows_xdg(monkeypatch, tmp_path):
 
 
 def test_a_postgresql_url_becomes_a_database(monkeypatch):
-    monkeypatch.setenv("SUTURE_DATABASE_URL", "postgresql://ann:p%40ss@db.example:5433/suture?sslmode=require")
+    monkeypatch.setenv(
+        "SUTURE_DATABASE_URL", "postgresql://ann:p%40ss@db.example:5433/suture?sslmode=require"
+    )
 
     database = env.database("SUTURE_DATABASE_URL", sqlite={})
 
     assert database["ENGINE"] == "django.db.backends.postgresql"
-    assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"]) == ("ann", "p@ss", "db.example", "5433")
+    assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"]) == (
+        "ann",
+        "p@ss",
+        "db.example",
+        "5433",
+    )
     assert database["NAME"] == "suture"
     assert database["OPTIONS"] == {"sslmode": "require"}
 

@@ -1,0 +1,27 @@
+"""Sources and sessions for tests of services."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sessions_app.models import Session, Source
+
+NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+
+
+def source(**fields) -> Source:
+    return Source.objects.create(
+        **{
+            "kind": "sqlite",
+            "origin": "attached",
+            "name": "opencode.db",
+            "path": "/data/opencode.db",
+            "created_at": NOW,
+            "updated_at": NOW,
+        }
+        | fields
+    )
+
+
+def session(of: Source, stored_id: str, **fields) -> Session:
+    return Session.objects.create(source=of, stored_id=stored_id, row='{"id":"%s"}' % stored_id, **fields)
