@@ -1,0 +1,29 @@
+"""The API object: its routers, who may call, how it fails."""
+
+from __future__ import annotations
+
+from ninja import NinjaAPI
+
+from . import problems, sessions
+from .auth import Login, Token
+
+DESCRIPTION = """\
+Stored sessions of AI coding agents: what is wrong with each, what a provider would say, and repairs with an undo.
+
+Send `Authorization: Bearer TOKEN` (`suture serve` prints one), or use the dashboard's login with its CSRF token in `X-CSRFToken`.
+`{sid}` is Suture's own number of a session; `GET sessions?id=ses_...` finds it by the stored id. Errors are problem documents.
+"""
+
+api = NinjaAPI(
+    title="Suture",
+    version="1",
+    description=DESCRIPTION,
+    openapi_url="openapi.json",
+    docs_url=None,
+    urls_namespace="api",
+    auth=[Token(), Login()],
+)
+problems.install(api)
+
+for router in (sessions.router,):
+    api.add_router("", router)
