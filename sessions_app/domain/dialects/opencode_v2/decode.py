@@ -1,0 +1,221 @@
+"""Rows of table ``session_message`` to messages and parts (format B1, B2).
+
+The client decodes ``{...data, id, type}``; the columns win. A row that does not decode makes its whole load fail
+(``MessageDecodeError``), so each such fault is fatal here; the rest of the session is still read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ... import jsjson
+from ...model import Message, OtherPart, Part, ReasoningPart, Row, RowFault, SessionRows, TextPart, ToolPart
+from . import schemas, telltales
+from .shape import Mismatch, expected, within
+
+
+class _Content(msgspec.Struct):
+    """Only the texts of the content items, so that each part keeps its own bytes."""
+
+    content: list[msgspec.Raw] = []
+
+
+_contents = msgspec.json.Decoder(_Content).decode
+
+
+def decode_messages(
+    rows: SessionRows, generation: int | None = None
+) -> tuple[list[Message], list[RowFault]]:
+    """The messages of table ``session_message`` in order of ``seq``, and what the client cannot decode in them.
+
+    ``generation`` holds for every row; where it is None each row's tell-tales say (format B0).
+    """
+    messages: list[Message] = []
+    faults: list[RowFault] = []
+    readable: list[Message] = []
+    for row in sorted(rows.session_message, key=_seq):
+        message, fault = _parsed(row)
+        messages.append(message)
+        if fault is None:
+            readable.append(message)
+        else:
+            faults.append(fault)
+    for message, number in zip(readable, _generations(rows, readable, generation), strict=True):
+        message.generation = number
+        fault = _check(message)
+        _add_parts(message, faults)
+        if fault is not None and message.fault is None:
+            message.fault = fault
+            faults.append(fault)
+    return messages, faults
+
+
+def _generations(rows: SessionRows, messages: Sequence[Message], given: int | None) -> Sequence[int]:
+    if given is not None:
+        return [given] * len(messages)
+    found = [telltales.candidates(message.kind, message.data) for message in messages]
+    return telltales.settle(found, str(rows.session.get("version") or ""))
+
+
+def _seq(row: Row) -> tuple[int, str]:
+    seq = row.get("seq")
+    return (seq if isinstance(seq, int) else 0, str(row.get("id", "")))
+
+
+def _parsed(row: Row) -> tuple[Message, RowFault | None]:
+    """The message of a row without its parts, and why its JSON cannot be read."""
+    raw = row.get("data")
+    if isinstance(raw, bytes):
+        raw = raw.decode("utf-8", "replace")
+    text = raw if isinstance(raw, str) else ""
+    data: dict[str, Any] = {}
+    fault: RowFault | None = None
+    try:
+        value = jsjson.loads(text)
+        if isinstance(value, dict):
+            data = value
+        else:
+            fault = _fault(row, expected("object", value), "undecodable-row")
+    except ValueError as error:
+        fault = _fault(row, Mismatch(f"Not JSON: {error}"), "corrupt-json")
+    time = data.get("time")
+    created = row.get("time_created")
+    if not isinstance(created, int):
+        created = time.get("created") if isinstance(time, dict) else 0
+    seq = row.get("seq")
+    message = Message(
+        id=str(row.get("id", "")),
+        session_id=str(row.get("session_id", "")),
+        kind=str(row.get("type", "")),
+        data=data,
+        raw=text,
+        row=row,
+        time_created=int(created) if isinstance(created, (int, float)) else 0,
+        seq=seq if isinstance(seq, int) else None,
+        fault=fault,
+    )
+    return message, fault
+
+
+def _fault(row: Row, mismatch: Mismatch, rule: Any) -> RowFault:
+    path = ".".join(str(step) for step in mismatch.path)
+    return RowFault(
+        "session_message", str(row.get("id", "")), path, mismatch.reason, rule, fatal=True, words=mismatch.words
+    )
+
+
+def _check(message: Message) -> RowFault | None:
+    """What the client's schema refuses in the row, its content items apart."""
+    try:
+        check = schemas.ROWS[message.generation].get(message.kind)
+        if check is None:
+            raise expected("a message type that this generation knows", message.kind)
+        check(message.data)
+        if message.kind == "assistant":
+            content = message.data.get("content")
+            if not isinstance(content, list):
+                within(_no_list, content, "content")
+    except Mismatch as mismatch:
+        return _fault(message.row, mismatch, "undecodable-row")
+    return None
+
+
+def _no_list(value: Any) -> None:
+    raise Mismatch("Missing key") if value is None else expected("array", value)
+
+
+def _add_parts(message: Message, faults: list[RowFault]) -> None:
+    content = message.data.get("content")
+    if message.kind != "assistant" or not isinstance(content, list):
+        return
+    check = schemas.ITEMS[message.generation]
+    prefix = message.id + "#"
+    for index, (item, raw) in enumerate(zip(content, _raws(message.raw, content), strict=True)):
+        fault = None
+        try:
+            check(item)
+        except Mismatch as mismatch:
+            mismatch.path = ("content", index, *mismatch.path)
+            fault = _fault(message.row, mismatch, "undecodable-row")
+            faults.append(fault)
+            message.fault = message.fault or fault
+        part = _part(message, prefix + str(index), index, item, raw)
+        part.fault = fault
+        message.parts.append(part)
+
+
+def _raws(text: str, content: list[Any]) -> list[str]:
+    """The stored text of each content item."""
+    try:
+        raws = _contents(text).content
+        if len(raws) == len(content):
+            return [str(memoryview(raw), "utf-8") for raw in raws]
+    except (msgspec.MsgspecError, ValueError):
+        # Lone surrogates and numbers that msgspec refuses: the text is written anew.
+        pass
+    return [jsjson.dumps(item) for item in content]
+
+
+def _part(message: Message, id: str, index: int, item: Any, raw: str) -> Part:
+    if not isinstance(item, dict):
+        return OtherPart(id, message.id, index, "", {}, raw, message.row)
+    kind = item.get("type")
+    if kind == "tool":
+        return _tool(message, id, index, item, raw)
+    if kind == "text":
+        return TextPart(id, message.id, index, "text", item, raw, message.row, None, item.get("text"))
+    if kind == "reasoning":
+        state = provider_state(item, "state") if message.generation > 1 else item.get("providerMetadata")
+        metadata = state if isinstance(state, dict) else {}
+        return ReasoningPart(
+            id, message.id, index, "reasoning", item, raw, message.row, None, item.get("text"), metadata
+        )
+    return OtherPart(id, message.id, index, kind if isinstance(kind, str) else "", item, raw, message.row)
+
+
+def _tool(message: Message, id: str, index: int, item: dict[str, Any], raw: str) -> ToolPart:
+    state = item.get("state")
+    if not isinstance(state, dict):
+        state = {}
+    status = state.get("status")
+    call_id, name = item.get("id"), item.get("name")
+    return ToolPart(
+        id,
+        message.id,
+        index,
+        "tool",
+        item,
+        raw,
+        message.row,
+        None,
+        call_id if isinstance(call_id, str) else "",
+        name if isinstance(name, str) else "",
+        status if isinstance(status, str) else "",
+        state.get("input"),
+        "input" in state,
+        state,
+        _hosted(item, message.generation),
+        status == "error" and _never_ran(item),
+    )
+
+
+def _hosted(item: dict[str, Any], generation: int) -> bool:
+    if generation > 1:
+        return item.get("executed") is True
+    provider = item.get("provider")
+    return isinstance(provider, dict) and provider.get("executed") is True
+
+
+def _never_ran(item: dict[str, Any]) -> bool:
+    """``time.ran`` is set when the arguments are complete and the tool starts; a failure before that leaves it out (format B2)."""
+    time = item.get("time")
+    return not (isinstance(time, dict) and "ran" in time)
+
+
+def provider_state(value: dict[str, Any], key: str) -> Any:
+    """The provider state under ``native``, its spelling in one commit of generation 3, else under ``key`` (format B0)."""
+    native = value.get("native")
+    return value.get(key) if native is None else native

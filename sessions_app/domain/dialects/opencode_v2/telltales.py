@@ -1,0 +1,118 @@
+"""Which generation wrote a row: its tell-tales (format B0, B5).
+
+Every tell-tale narrows the set of generations a row can be of; many rows (a plain prompt, say) fit all three, and take
+the generation of the rest of their session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+ANY: Final = frozenset({1, 2, 3})
+_OLD: Final = frozenset({1})
+_NEW: Final = frozenset({2, 3})
+_WITH_STRUCTURED: Final = frozenset({1, 2})
+_NEWEST: Final = frozenset({3})
+
+_TYPES: Final = {"skill": _NEW, "location-switched": _NEWEST, "idle": _NEWEST}
+_KEYS: Final[dict[str, dict[str, frozenset[int]]]] = {
+    "user": {"skills": _NEWEST},
+    "synthetic": {"sessionID": _OLD, "description": _NEW},
+    "system": {"description": _NEWEST},
+    "shell": {"callID": _OLD, "shellID": _NEW, "status": _NEW, "exit": _NEW},
+    "compaction": {
+        "status": _NEW,
+        "providerContext": _NEWEST,
+        "providerState": _NEWEST,
+        "native": _NEWEST,
+        "tokens": _NEWEST,
+        "cost": _NEWEST,
+    },
+    "assistant": {"retry": _NEW, "rawFinish": _NEWEST, "providerState": _NEWEST, "native": _NEWEST},
+}
+_FILE_KEYS: Final = {"uri": _OLD, "data": _NEW, "mention": _NEW}
+_ITEM_KEYS: Final[dict[str, dict[str, frozenset[int]]]] = {
+    "text": {"id": _OLD, "state": _NEWEST, "native": _NEWEST},
+    "reasoning": {"id": _OLD, "providerMetadata": _OLD, "state": _NEW, "native": _NEWEST},
+    "tool": {
+        "provider": _OLD,
+        "executed": _NEW,
+        "providerState": _NEW,
+        "providerResultState": _NEW,
+        "native": _NEWEST,
+    },
+}
+_STATE_KEYS: Final = {
+    "structured": _WITH_STRUCTURED,
+    "result": _WITH_STRUCTURED,
+    "attachments": _OLD,
+    "outputPaths": _OLD,
+    "metadata": _NEWEST,
+}
+
+
+def candidates(kind: str, data: dict[str, Any]) -> frozenset[int]:
+    """The generations a row of type ``kind`` can be of; empty where its tell-tales contradict each other."""
+    found = _TYPES.get(kind, ANY) & _named(data, _KEYS.get(kind, {}))
+    if kind == "assistant" and isinstance(data.get("content"), list):
+        for item in data["content"]:
+            if isinstance(item, dict):
+                found &= _item(item)
+    elif kind == "user" and isinstance(data.get("files"), list):
+        for file in data["files"]:
+            if isinstance(file, dict):
+                found &= _named(file, _FILE_KEYS)
+    elif kind == "shell" and "output" in data:
+        found &= _OLD if isinstance(data["output"], str) else _NEW
+    elif kind == "compaction" and "status" not in data:
+        found &= _OLD
+    return found
+
+
+def settle(rows: Sequence[frozenset[int]], version: str) -> list[int]:
+    """A generation for every row: its own tell-tales first, then those of the session, then the session's ``version``
+    (the client that created it: 1.x wrote generation 1, 2.x writes generation 3)."""
+    usual = 3 if version.startswith("2.") else 1
+    common = _common(rows)
+    if common and usual not in common:
+        usual = 1 if 1 in common else max(common)
+    return [usual if usual in row or not row else _choose(row & common or row) for row in rows]
+
+
+def _choose(row: frozenset[int]) -> int:
+    return 1 if 1 in row else max(row)
+
+
+def _common(rows: Iterable[frozenset[int]]) -> frozenset[int]:
+    common = ANY
+    for row in rows:
+        if row:
+            common &= row
+    return common
+
+
+def _named(value: dict[str, Any], keys: dict[str, frozenset[int]]) -> frozenset[int]:
+    found = ANY
+    for key in value:
+        narrowed = keys.get(key)
+        if narrowed is not None:
+            found &= narrowed
+    return found
+
+
+def _item(item: dict[str, Any]) -> frozenset[int]:
+    kind = item.get("type")
+    found = _named(item, _ITEM_KEYS.get(kind, {})) if isinstance(kind, str) else ANY
+    state = item.get("state")
+    if kind != "tool" or not isinstance(state, dict):
+        return found
+    status = state.get("status")
+    if status == "pending":
+        return found & _OLD
+    if status == "streaming":
+        return found & _NEW
+    found &= _named(state, _STATE_KEYS)
+    if status in ("running", "completed", "error") and "structured" not in state:
+        found &= _NEWEST
+    return found
