@@ -248,3 +248,16 @@ def _string(text: str) -> str:
     if _SURROGATE.search(quoted) is None:
         return quoted
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", pair_surrogates(quoted))
+
+
+def string(value: Json) -> str:
+    """``String(value)``: what a template or a join makes of a JSON value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return "[object Object]"
+    if isinstance(value, list):
+        return ",".join("" if item is None else string(item) for item in value)
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return dumps(value)

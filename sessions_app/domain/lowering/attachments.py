@@ -5,7 +5,8 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Any
 
-from .. import jsjson
+from sessions_app.domain import jsjson
+
 from .fileurl import local_path
 
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -14,7 +15,9 @@ DIRECTORY = "application/x-directory"
 
 def first(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Generation 1: every file is media, its URI as it is."""
-    return [_with_names({"type": "media", "mediaType": file["mime"], "data": file["uri"]}, file) for file in files]
+    return [
+        _with_names({"type": "media", "mediaType": file["mime"], "data": file["uri"]}, file) for file in files
+    ]
 
 
 def second(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -87,7 +90,10 @@ def _text(heading: str, file: dict[str, Any], *, always: bool) -> dict[str, Any]
         lines += ("", b64decode(file["data"]).decode("utf-8", "replace"))
     source = file["source"]
     origin = {"type": "uri", "uri": source["uri"]} if source["type"] == "uri" else {"type": "inline"}
-    attachment = {"source": origin, **{key: file[key] for key in ("name", "description") if key in file}}
+    attachment: dict[str, Any] = {
+        "source": origin,
+        **{key: file[key] for key in ("name", "description") if key in file},
+    }
     return {"type": "text", "text": "\n".join(lines), "metadata": {"attachment": attachment}}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..model import Message, Part, ReasoningPart
+from sessions_app.domain.model import Message, Part, ReasoningPart
 
 
 def loses_tools(message: Message, provider: str, model: str) -> bool:

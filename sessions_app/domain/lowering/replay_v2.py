@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model import Message, Session
-from ..target import Target
+from sessions_app.domain.model import Message, Session
+from sessions_app.domain.target import Target
 
 
 def select_v2(session: Session, target: Target, generation: int | None = None) -> list[Message]:
@@ -61,7 +61,11 @@ def replayable(message: Message, target: Target | None) -> bool:
     provenance = context.get("provenance") if isinstance(context, dict) else None
     if target is None or not isinstance(provenance, dict):
         return False
-    mine: dict[str, Any] = {"providerID": target.provider, "modelID": target.model, "protocol": target.protocol}
+    mine: dict[str, Any] = {
+        "providerID": target.provider,
+        "modelID": target.model,
+        "protocol": target.protocol,
+    }
     return all(provenance.get(key, value) == value for key, value in mine.items())
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .. import jsjson
-from ..model import Message, Session
-from ..target import Target
+from sessions_app.domain import jsjson
+from sessions_app.domain.model import Message, Session
+from sessions_app.domain.target import Target
+
 from . import attachments
 from .replay_v2 import replayable, select_v2
 from .types import CanonicalMessage, Lowered, LoweringError, Origin
@@ -37,7 +38,9 @@ class Call:
     repairs: bool
 
 
-def lower_v2(session: Session, target: Target, repairs: bool = True, generation: int | None = None) -> Lowered:
+def lower_v2(
+    session: Session, target: Target, repairs: bool = True, generation: int | None = None
+) -> Lowered:
     """The canonical messages that ``session``'s V2 client sends to ``target`` next; with ``repairs`` the two fixes of design 6.
 
     Raises:
@@ -93,7 +96,9 @@ def _user(message: Message, call: Call) -> list[CanonicalMessage]:
     elif generation == 2:
         content = _separated(content + attachments.second(files))
     else:
-        skills = [{"type": "text", "text": skill["text"]} for skill in data.get("skills", []) if "text" in skill]
+        skills = [
+            {"type": "text", "text": skill["text"]} for skill in data.get("skills", []) if "text" in skill
+        ]
         content = skills + content + attachments.third(files)
     if not content:
         return []
@@ -191,7 +196,7 @@ def _native_window(message: Message) -> list[CanonicalMessage]:
         if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
             raise LoweringError(
                 "lower",
-                f"Expected array, got {jsjson.dumps(parts)}\n  at [{index}][\"content\"]",
+                f'Expected array, got {jsjson.dumps(parts)}\n  at [{index}]["content"]',
                 Origin(message.id, ""),
             )
     return window

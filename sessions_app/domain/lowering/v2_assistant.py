@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .. import jsjson
-from ..dialects.opencode_v2 import provider_state
-from ..dialects.opencode_v2.schemas import TOOL_CONTENT
-from ..dialects.opencode_v2.shape import Mismatch
-from ..model import Message, Part, ReasoningPart, ToolPart
+from sessions_app.domain import jsjson
+from sessions_app.domain.dialects.opencode_v2 import provider_state
+from sessions_app.domain.dialects.opencode_v2.schemas import TOOL_CONTENT
+from sessions_app.domain.dialects.opencode_v2.shape import Mismatch
+from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
+
 from .dedupe import deduped
 from .drop import loses_reasoning
 from .types import CanonicalMessage, Lowered, LoweringError, Origin

@@ -11,8 +11,19 @@ from typing import Any
 
 import msgspec
 
-from ... import jsjson
-from ...model import Message, OtherPart, Part, ReasoningPart, Row, RowFault, SessionRows, TextPart, ToolPart
+from sessions_app.domain import jsjson
+from sessions_app.domain.model import (
+    Message,
+    OtherPart,
+    Part,
+    ReasoningPart,
+    Row,
+    RowFault,
+    SessionRows,
+    TextPart,
+    ToolPart,
+)
+
 from . import schemas, telltales
 from .shape import Mismatch, expected, within
 
@@ -26,9 +37,7 @@ class _Content(msgspec.Struct):
 _contents = msgspec.json.Decoder(_Content).decode
 
 
-def decode_messages(
-    rows: SessionRows, generation: int | None = None
-) -> tuple[list[Message], list[RowFault]]:
+def decode_messages(rows: SessionRows, generation: int | None = None) -> tuple[list[Message], list[RowFault]]:
     """The messages of table ``session_message`` in order of ``seq``, and what the client cannot decode in them.
 
     ``generation`` holds for every row; where it is None each row's tell-tales say (format B0).
@@ -103,7 +112,13 @@ def _parsed(row: Row) -> tuple[Message, RowFault | None]:
 def _fault(row: Row, mismatch: Mismatch, rule: Any) -> RowFault:
     path = ".".join(str(step) for step in mismatch.path)
     return RowFault(
-        "session_message", str(row.get("id", "")), path, mismatch.reason, rule, fatal=True, words=mismatch.words
+        "session_message",
+        str(row.get("id", "")),
+        path,
+        mismatch.reason,
+        rule,
+        fatal=True,
+        words=mismatch.words,
     )
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...model import Row, SessionRows
-from ...repair import REMOVE, Edit, Operation, OperationError, RowChange
-from ..rowedit import changed_columns, edited_data, row_change
+from sessions_app.domain.dialects.rowedit import changed_columns, edited_data, row_change
+from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.repair import REMOVE, Edit, Operation, OperationError, RowChange
 
 TABLE = "session_message"
 

@@ -45,9 +45,7 @@ def _tool_state(generation: int) -> Check:
                 "streaming": struct({"input": text}),
                 "running": struct({"input": record, "metadata": record}),
                 "completed": struct({"input": record, "content": filled}, {"metadata": record}),
-                "error": struct(
-                    {"input": record, "error": _FAILED}, {"content": filled, "metadata": record}
-                ),
+                "error": struct({"input": record, "error": _FAILED}, {"content": filled, "metadata": record}),
             },
         )
     output: dict[str, Check] = {"input": record, "structured": record, "content": TOOL_CONTENT}
@@ -86,7 +84,12 @@ def _items(generation: int) -> Check:
             "reasoning": struct({"text": text}, {**state, "time": _CREATED}),
             "tool": struct(
                 tool,
-                {"executed": boolean, "providerState": record, "providerResultState": record, "native": record},
+                {
+                    "executed": boolean,
+                    "providerState": record,
+                    "providerResultState": record,
+                    "native": record,
+                },
             ),
         },
     )
@@ -142,7 +145,13 @@ def _message(required: dict[str, Check], optional: dict[str, Check] | None = Non
 def _assistant(generation: int) -> Check:
     return _message(
         {"agent": text, "model": _MODEL},
-        {"finish": text, "cost": number, "error": _ERROR[generation], "native": record, "providerState": record},
+        {
+            "finish": text,
+            "cost": number,
+            "error": _ERROR[generation],
+            "native": record,
+            "providerState": record,
+        },
     )
 
 

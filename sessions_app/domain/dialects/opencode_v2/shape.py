@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ... import jsjson
+from sessions_app.domain import jsjson
 
 type Check = Callable[[Any], None]
 
