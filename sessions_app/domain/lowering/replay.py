@@ -61,13 +61,14 @@ def opens_with_task(session: Session) -> str | None:
 
     The first request is not the turn then: a compaction sends a summary request, a subtask its own session's first turn.
     """
-    for message in reversed(compacted(reverted(session.v1, session.revert))):
+    task = None
+    for message in reversed(replayed(session)):
         if message.is_assistant and message.data.get("finish"):
-            return None
+            break
         for part in message.parts:
             if part.kind in ("compaction", "subtask"):
-                return part.kind
-    return None
+                task = part.kind  # of several, the client takes the oldest
+    return task
 
 
 def _start(messages: Sequence[Message]) -> int:

@@ -1,0 +1,287 @@
+"""From canonical messages to the prompt that the V1 client's provider packages are handed (wire-rules 6.1 steps 8 and 9).
+
+Step 8 (the AI SDK) resolves files and merges results, step 9 (the client's own transform) adapts the prompt to package and model.
+Cache marks (9.3) are left out: no rule of a history depends on them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
+from sessions_app.domain.lowering.v1 import NOBODY, is_blank
+from sessions_app.domain.lowering.v1_packages import OPENROUTER, SDK_KEYS, SIGNED_BY, has_state, package_of
+from sessions_app.domain.target import Target
+
+from .providers import COMPATIBLE
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.\-]*):")
+_NOT_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_ALNUM = re.compile(r"[^a-zA-Z0-9]")
+_MISTRAL: Final = ("mistral", "devstral", "codestral", "pixtral", "mixtral")
+
+
+@dataclass(slots=True)
+class PromptMessage:
+    """``blocks`` are canonical parts; a user's ``media`` has become ``file`` with ``mediaType`` and ``data`` (base64) or ``url``.
+    ``origins`` run beside ``blocks``. ``fields`` are members that the transform adds to the written message."""
+
+    role: str
+    blocks: list[dict[str, Any]]
+    origins: list[Origin]
+    fields: dict[str, Any] = field(default_factory=dict)
+
+    def keep(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
+        """Drops the blocks that are not ``wanted``."""
+        pairs = [pair for pair in zip(self.blocks, self.origins, strict=True) if wanted(pair[0])]
+        self.blocks = [block for block, _ in pairs]
+        self.origins = [origin for _, origin in pairs]
+
+    @property
+    def origin(self) -> Origin:
+        """The stored message it came from; its part too where there is only one."""
+        first = next((origin for origin in self.origins if origin.message), NOBODY)
+        return first if len(self.blocks) == 1 else Origin(first.message, "")
+
+
+def prompt(lowered: Lowered, target: Target) -> list[PromptMessage]:
+    """The prompt for ``target``. Raises ``LoweringError`` with the client's words for a file it cannot load (6.8 F6)."""
+    messages = _converted(lowered)
+    _replace_unreadable(messages, target)
+    for message in messages:
+        message.blocks = [_well_formed(block) for block in message.blocks]
+    messages = _normalised(messages, target)
+    return _remapped(messages, target)
+
+
+def grouped(messages: Iterable[PromptMessage]) -> Iterator[list[PromptMessage]]:
+    """Messages as the block formats merge them: user and tool messages in a row are one, assistant messages in a row too."""
+    group: list[PromptMessage] = []
+    for message in messages:
+        if group and (group[0].role == "assistant") != (message.role == "assistant"):
+            yield group
+            group = []
+        group.append(message)
+    if group:
+        yield group
+
+
+def decoded_text(data: str) -> str:
+    """The text of base64 data; of data that is no base64, the bytes it spells."""
+    try:
+        raw = base64.b64decode(data + "=" * (-len(data) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raw = unquote_to_bytes(data)
+    return raw.decode("utf-8", "replace")
+
+
+def unsupported(what: str, origin: Origin) -> LoweringError:
+    """What a provider package throws for content it has no place for (6.8 F6)."""
+    return LoweringError("unsupported-file", f"'{what}' functionality not supported.", origin)
+
+
+def _converted(lowered: Lowered) -> list[PromptMessage]:
+    """Step 8: files resolved, empty texts dropped, tool messages that follow one another merged."""
+    messages: list[PromptMessage] = []
+    for canonical, origins in zip(lowered.messages, lowered.origins, strict=True):
+        role = canonical["role"]
+        message = PromptMessage(role, canonical["content"], origins)
+        if role == "user":
+            message.blocks = [
+                _file(block, origin) if block["type"] == "media" else block
+                for block, origin in zip(message.blocks, origins, strict=True)
+            ]
+        elif role == "assistant":
+            message.keep(
+                lambda block: block["type"] != "text" or block["text"] != "" or "providerMetadata" in block
+            )
+        elif messages and messages[-1].role == "tool":
+            last = messages[-1]
+            last.blocks = last.blocks + message.blocks
+            last.origins = last.origins + message.origins
+            continue
+        messages.append(message)
+    return messages
+
+
+def _file(media: dict[str, Any], origin: Origin) -> dict[str, Any]:
+    """A user's file with its data; the media type of a data URL wins over the part's own (6.8 F3)."""
+    source = media["data"]
+    block = {"type": "file", "mediaType": media["mediaType"]}
+    if "filename" in media:
+        block["filename"] = media["filename"]
+    scheme = _SCHEME.match(source)
+    if scheme is None:
+        return {**block, "data": source}
+    name = scheme[1].lower()
+    if name in ("http", "https"):
+        return {**block, "url": source}
+    if name != "data":
+        raise LoweringError("download", f"URL scheme must be http, https, or data, got {name}:", origin)
+    header, comma, rest = source.partition(",")
+    if not comma:
+        raise LoweringError("download", f"Invalid data URL format in content {source[:100]}", origin)
+    return {**block, "mediaType": header.partition(":")[2].partition(";")[0], "data": rest.partition(",")[0]}
+
+
+def _replace_unreadable(messages: Iterable[PromptMessage], target: Target) -> None:
+    """9.1: a user's file of a kind the model does not read becomes a text that says so (6.8 F4)."""
+    readable = target.capabilities.input
+    if readable is None:
+        return
+    for message in messages:
+        if message.role == "user" and any(block["type"] == "file" for block in message.blocks):
+            message.blocks = [_readable(block, readable) for block in message.blocks]
+
+
+def _readable(block: dict[str, Any], readable: tuple[str, ...]) -> dict[str, Any]:
+    kind = _modality(block.get("mediaType", "")) if block["type"] == "file" else ""
+    if not kind or kind in readable:
+        return block
+    name = f'"{block["filename"]}"' if block.get("filename") else kind
+    return {
+        "type": "text",
+        "text": f"ERROR: Cannot read {name} (this model does not support {kind} input). Inform the user.",
+    }
+
+
+def _modality(media_type: str) -> str:
+    if media_type == "application/pdf":
+        return "pdf"
+    kind = media_type.partition("/")[0]
+    return kind if kind in ("image", "audio", "video") else ""
+
+
+def _well_formed(block: dict[str, Any]) -> dict[str, Any]:
+    """9.2a: lone surrogates become U+FFFD in text, reasoning and the text of results; not in inputs, JSON results or names."""
+    kind = block["type"]
+    if kind in ("text", "reasoning"):
+        text = block["text"]
+        return block if text.isascii() else _with(block, "text", replaced(text))
+    if kind != "tool-result":
+        return block
+    result = block["result"]
+    value = result["value"]
+    if result["type"] == "content":
+        items = [_well_formed(item) if item["type"] == "text" else item for item in value]
+        return {**block, "result": {**result, "value": items}}
+    if (
+        not isinstance(value, str)
+        or value.isascii()
+        or (result["type"] == "error" and block.get("providerExecuted"))
+    ):
+        return block
+    text = replaced(value)
+    return block if text is value else {**block, "result": {**result, "value": text}}
+
+
+def _with(block: dict[str, Any], key: str, text: str) -> dict[str, Any]:
+    return block if text is block[key] else {**block, key: text}
+
+
+def replaced(text: str) -> str:
+    """``text`` with U+FFFD for every half of a surrogate pair; the same object where there is none."""
+    return _SURROGATE.sub("\ufffd", text) if _SURROGATE.search(text) else text
+
+
+def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMessage]:
+    """9.2 b to f."""
+    package = package_of(target)
+    model = target.model.lower()
+    if package in SIGNED_BY:
+        messages = _without_empty(messages, package)
+    if "claude" in model:
+        _rename_calls(messages, lambda call_id: _NOT_ID.sub("_", call_id))
+    if target.provider == "mistral" or any(name in model for name in _MISTRAL):
+        _rename_calls(messages, lambda call_id: _NOT_ALNUM.sub("", call_id)[:9].ljust(9, "0"))
+        return _with_done(messages)
+    field_name = target.capabilities.interleaved
+    if "deepseek" in model:
+        for message in messages:
+            if message.role == "assistant" and not any(
+                block["type"] == "reasoning" for block in message.blocks
+            ):
+                message.blocks = [*message.blocks, {"type": "reasoning", "text": ""}]
+                message.origins = [*message.origins, NOBODY]
+        # Such a model behaves as if it had the field without configuration (6.8 F12).
+        if field_name is None and package == COMPATIBLE:
+            field_name = "reasoning_content"
+    if field_name and package != OPENROUTER:
+        _interleave(messages, field_name)
+    return messages
+
+
+def _without_empty(messages: Iterable[PromptMessage], package: str) -> list[PromptMessage]:
+    """9.2b: empty texts, and reasoning with neither text nor provider state; messages left empty go too."""
+
+    def wanted(block: dict[str, Any]) -> bool:
+        if block["type"] == "text":
+            return bool(block["text"] != "")
+        if block["type"] == "reasoning":
+            return not is_blank(block["text"]) or has_state(package, block.get("providerMetadata"))
+        return True
+
+    kept = []
+    for message in messages:
+        message.keep(wanted)
+        if message.blocks:
+            kept.append(message)
+    return kept
+
+
+def _rename_calls(messages: Iterable[PromptMessage], rename: Callable[[str], str]) -> None:
+    for message in messages:
+        if any(block["type"] in ("tool-call", "tool-result") for block in message.blocks):
+            message.blocks = [
+                {**block, "id": rename(block["id"])}
+                if block["type"] in ("tool-call", "tool-result")
+                else block
+                for block in message.blocks
+            ]
+
+
+def _with_done(messages: list[PromptMessage]) -> list[PromptMessage]:
+    """9.2d: such models refuse a user message right behind results, so the client puts an answer between."""
+    result: list[PromptMessage] = []
+    for message in messages:
+        if message.role == "user" and result and result[-1].role == "tool":
+            result.append(PromptMessage("assistant", [{"type": "text", "text": "Done."}], [NOBODY]))
+        result.append(message)
+    return result
+
+
+def _interleave(messages: Iterable[PromptMessage], name: str) -> None:
+    """9.2f: reasoning goes into a member of the message, also when there is none."""
+    for message in messages:
+        if message.role == "assistant":
+            message.fields[name] = "".join(
+                block["text"] for block in message.blocks if block["type"] == "reasoning"
+            )
+            message.keep(lambda block: block["type"] != "reasoning")
+
+
+def _remapped(messages: list[PromptMessage], target: Target) -> list[PromptMessage]:
+    """9.4: metadata under the provider's id goes to the key that the package reads."""
+    key = SDK_KEYS.get(package_of(target))
+    provider = target.provider
+    if key is None or key == provider:
+        return messages
+    for message in messages:
+        if any(provider in block.get("providerMetadata", ()) for block in message.blocks):
+            message.blocks = [_remap(block, provider, key) for block in message.blocks]
+    return messages
+
+
+def _remap(block: dict[str, Any], provider: str, key: str) -> dict[str, Any]:
+    metadata = block.get("providerMetadata")
+    if not metadata or provider not in metadata:
+        return block
+    others = {name: value for name, value in metadata.items() if name != provider}
+    return {**block, "providerMetadata": {**others, key: metadata[provider]}}
