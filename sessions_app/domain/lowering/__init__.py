@@ -1,0 +1,60 @@
+"""A history as the provider is sent it: canonical messages, and the request body of a protocol (design 6)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final
+
+from sessions_app.domain.model import Session
+from sessions_app.domain.target import Target
+
+from .types import Body, Lowered, LoweringError, Origin, Provenance
+
+__all__ = ["Body", "Lowered", "LoweringError", "Origin", "Provenance", "body", "lower"]
+
+_NOBODY: Final = Origin("", "")
+
+
+def lower(
+    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None, generation: int | None = None
+) -> Lowered:
+    """The canonical messages that ``session``'s client would send to ``target``; with ``next_prompt`` sent as one more user message.
+
+    With ``repairs`` the two fixes of design 6 apply; without, it is what the client sends today. ``generation`` says the V2
+    generation where the rows do not. Raises ``LoweringError`` where the client cannot build a request.
+    """
+    # Imported here: the lowerings need the table of providers, and the package of the protocols needs this package's types.
+    if session.dialect == "opencode-v1":
+        from .v1 import lower_v1
+
+        return lower_v1(session, target, repairs, next_prompt)
+    from .v2 import lower_v2
+
+    lowered = lower_v2(session, target, repairs, generation)
+    if next_prompt is not None:
+        lowered.messages.append({"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}})
+        lowered.origins.append([_NOBODY])
+    return lowered
+
+
+def body(
+    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None, generation: int | None = None
+) -> Body:
+    """The request body of ``lower(...)`` in the target's protocol, written as the session's client writes it.
+
+    Raises ``LoweringError`` where the client cannot build a request, or the protocol has no place for something in it.
+    """
+    return written(lower(session, target, repairs, next_prompt, generation), session, target)
+
+
+def written(lowered: Lowered, session: Session, target: Target) -> Body:
+    """``lowered`` in the target's protocol, by the writer of the session's dialect."""
+    result: Body = _writer(session, target).write(lowered, target)
+    return result
+
+
+def _writer(session: Session, target: Target) -> Any:
+    """The module ``protocols.<wire>.v1`` or ``.v2``: a protocol is a package named after it (design 3)."""
+    package = target.protocol.replace("-", "_")
+    client = session.dialect.removeprefix("opencode-")
+    return import_module(f"sessions_app.domain.protocols.{package}.{client}")
