@@ -112,9 +112,15 @@ class ImportJob(models.Model):
         CANCELLED = "cancelled", "Cancelled"
         FAILED = "failed", "Failed"
 
+    class Kind(models.TextChoices):
+        IMPORT = "import", "Import"
+        SYNC = "sync", "Sync"
+
     ACTIVE = (State.QUEUED, State.RUNNING)
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="jobs")
+    kind = models.CharField(max_length=16, choices=Kind, default=Kind.IMPORT)
+    """A sync first finds out what changed since the last reading."""
     state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
     total = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)

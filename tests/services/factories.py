@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 from sessions_app.models import Session, Source
@@ -24,4 +25,4 @@ def source(**fields) -> Source:
 
 
 def session(of: Source, stored_id: str, **fields) -> Session:
-    return Session.objects.create(source=of, stored_id=stored_id, row='{"id":"%s"}' % stored_id, **fields)
+    return Session.objects.create(source=of, stored_id=stored_id, row=json.dumps({"id": stored_id}), **fields)

@@ -1,0 +1,99 @@
+"""Ways in: the local user of ``serve``, one-time login links, API tokens. Tokens are shown once; only their digests are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from sessions_app.models import ApiToken, LoginLink
+
+from .audit import audit_record
+
+LOCAL_USER = "local"
+LINK_LIFE = timedelta(minutes=15)
+_TOKEN_PREFIX = "sut_"  # noqa: S105  what every token begins with, so that scanners of leaked secrets know it
+
+
+class LoginLinkRefused(Exception):
+    """The link is not one of ours, was used, or is too old."""
+
+
+def local_user_ensure() -> User:
+    """The user of a server on loopback: administrator without a password, who signs in by link only."""
+    user, created = get_user_model().objects.get_or_create(
+        username=LOCAL_USER, defaults={"is_staff": True, "is_superuser": True}
+    )
+    if created:
+        user.set_unusable_password()
+        user.save(update_fields=("password",))
+    return user
+
+
+def login_link_create(*, user: User, now: datetime) -> str:
+    """A token for ``/login/link/<token>`` that signs ``user`` in once, within fifteen minutes."""
+    token = secrets.token_urlsafe(32)
+    LoginLink.objects.create(user=user, digest=_digest(token), created_at=now, expires_at=now + LINK_LIFE)
+    return token
+
+
+def login_link_use(*, token: str, now: datetime) -> User:
+    """The user whom the link signs in; the link is spent. Raises ``LoginLinkRefused``."""
+    digest = _digest(token)
+    spent = LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now).update(used_at=now)
+    if not spent:
+        raise LoginLinkRefused(
+            "This login link was used already or is too old. Start the server again for a new one."
+        )
+    user = LoginLink.objects.select_related("user").get(digest=digest).user
+    if not user.is_active:
+        raise LoginLinkRefused("The user of this login link may not sign in.")
+    audit_record(
+        action="login.link", actor=user.get_username(), face="web", now=now, subject=("user", user.pk)
+    )
+    return user
+
+
+def token_create(*, user: User, name: str, now: datetime, life: timedelta | None = None) -> str:
+    """A new bearer token for ``user``; this is the only time it can be seen."""
+    token = _TOKEN_PREFIX + secrets.token_urlsafe(32)
+    made = ApiToken.objects.create(
+        user=user,
+        name=name[:100],
+        digest=_digest(token),
+        created_at=now,
+        expires_at=now + life if life else None,
+    )
+    audit_record(
+        action="token.made", actor=user.get_username(), now=now, subject=("token", made.pk), name=made.name
+    )
+    return token
+
+
+def token_user(*, token: str, now: datetime) -> User | None:
+    """Whose token it is, None where it is unknown, revoked, too old, or its user may not sign in."""
+    valid = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now))
+    found = (
+        ApiToken.objects.select_related("user")
+        .filter(valid, digest=_digest(token), user__is_active=True)
+        .first()
+    )
+    if found is None:
+        return None
+    if found.last_used_at is None or now - found.last_used_at > timedelta(minutes=1):
+        ApiToken.objects.filter(pk=found.pk).update(last_used_at=now)
+    return found.user
+
+
+def token_revoke(*, token: ApiToken, actor: str, now: datetime) -> None:
+    """It opens nothing any more; it stays in the list."""
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
+    audit_record(action="token.revoked", actor=actor, now=now, subject=("token", token.pk), name=token.name)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,34 @@
+"""Writing the audit trail."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from sessions_app.models import AuditEntry
+from sessions_app.models.values import plain
+
+
+def audit_record(
+    *,
+    action: str,
+    actor: str,
+    now: datetime,
+    face: str = "",
+    batch: uuid.UUID | None = None,
+    subject: tuple[str, object] = ("", ""),
+    **data: Any,
+) -> AuditEntry:
+    """Append one entry. ``action`` is one of ``models.ACTIONS``, whose sentence names what ``data`` holds; ``subject`` is (kind, id);
+    entries of one user action share ``batch``. Raises ``ValueError`` for an action that is not registered."""
+    return AuditEntry.objects.create(
+        action=action,
+        actor=actor,
+        face=face,
+        batch=batch or uuid.uuid4(),
+        object_type=subject[0],
+        object_id=str(subject[1]),
+        data=plain(data),
+        created_at=now,
+    )

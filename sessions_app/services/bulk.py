@@ -1,0 +1,208 @@
+"""Repairs of many sessions: which ones, how, and what a user may ask of a batch. ``bulkrun`` does the work, in chunks."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Literal
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from sessions_app.models import RepairBatch, Session
+from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.sessions import session_query
+
+from .audit import audit_record
+from .repairing import RepairOptions
+
+
+class BulkRefused(Exception):
+    """What was asked of a batch is not possible in its state; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOptions:
+    """How to repair. Without rules: everything the safety allows."""
+
+    rules: tuple[str, ...] = ()
+    safety: Literal["safe", "lossy"] = "safe"
+    choices: Mapping[str, str] = field(default_factory=dict)
+    stop_on_failure: bool = False
+    force: bool = False
+
+    def repair_options(self) -> RepairOptions:
+        return RepairOptions(rules=self.rules, safety=self.safety, choices=self.choices)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "rules": list(self.rules),
+            "safety": self.safety,
+            "choices": dict(self.choices),
+            "stop_on_failure": self.stop_on_failure,
+            "force": self.force,
+        }
+
+    @classmethod
+    def from_dict(cls, options: Mapping[str, Any]) -> BulkOptions:
+        return cls(
+            rules=tuple(options.get("rules", ())),
+            safety=options.get("safety", "safe"),
+            choices=dict(options.get("choices", {})),
+            stop_on_failure=bool(options.get("stop_on_failure")),
+            force=bool(options.get("force")),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Options under a name, as menus offer them."""
+
+    title: str
+    options: BulkOptions
+
+
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "repair-safe": Preset("Repair all safe findings", BulkOptions()),
+        "dedupe": Preset("Dedupe repeated calls", BulkOptions(rules=("duplicate-call-id-in-message",))),
+        "drop": Preset(
+            "Drop tool calls whose thinking was lost",
+            BulkOptions(rules=("thinking-lost-on-error",), safety="lossy"),
+        ),
+        "discard-failed-attempts": Preset(
+            "Discard failed attempts", BulkOptions(rules=("failed-attempt-leftovers",))
+        ),
+        "close-stuck-tools": Preset("Close stuck tools", BulkOptions(rules=("stuck-tool", "open-turn"))),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which sessions: a filter, or ids ticked one by one."""
+
+    filter: SessionFilter | None = None
+    ids: tuple[int, ...] = ()
+
+    def query(self) -> QuerySet[Session]:
+        if self.filter is not None:
+            return session_query(self.filter)
+        return Session.objects.filter(pk__in=self.ids).order_by("pk")
+
+    @property
+    def words(self) -> str:
+        if self.filter is not None:
+            return self.filter.sentence()
+        return f"{len(self.ids):,} chosen session{'' if len(self.ids) == 1 else 's'}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return self.filter.as_dict() if self.filter is not None else {"ids": list(self.ids)}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Selection:
+        if "ids" in document:
+            return cls(ids=tuple(int(number) for number in document["ids"]))
+        return cls(filter=SessionFilter.from_query(document))
+
+
+def selection_keep(store: MutableMapping[str, Any], selection: Selection) -> str:
+    """Put a selection of ids into the browser session's ``store`` (too long for an address); its key. The last five are kept."""
+    kept = dict(store.get("selections", {}))
+    key = uuid.uuid4().hex[:12]
+    kept[key] = selection.as_dict()
+    store["selections"] = dict(list(kept.items())[-5:])
+    return key
+
+
+def selection_kept(store: Mapping[str, Any], key: str) -> Selection | None:
+    """The selection under ``key``, None where it is not there any more."""
+    document = store.get("selections", {}).get(key)
+    return None if document is None else Selection.from_dict(document)
+
+
+def bulk_start(
+    *, selection: Selection, options: BulkOptions, reason: str, actor: str, face: str, now: datetime
+) -> RepairBatch:
+    """A new batch over the sessions that the selection stands for now; the caller enqueues its first chunk."""
+    ids = list(selection.query().values_list("pk", flat=True))
+    if not ids:
+        raise BulkRefused("No session matches, so there is nothing to repair.")
+    with transaction.atomic():
+        batch = RepairBatch.objects.create(
+            filter=selection.as_dict(),
+            session_ids=ids,
+            options={**options.as_dict(), "face": face},
+            reason=reason,
+            actor=actor,
+            total=len(ids),
+            created_at=now,
+        )
+        audit_record(
+            action="bulk.started",
+            actor=actor,
+            face=face,
+            now=now,
+            batch=batch.public_id,
+            subject=("batch", batch.public_id),
+            count=len(ids),
+        )
+    return batch
+
+
+def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> RepairBatch:
+    """A new batch over the sessions that failed in ``batch``, with its options."""
+    failed = tuple(result["session"] for result in batch.results if result["outcome"] == "failed")
+    if batch.state in RepairBatch.ACTIVE or not failed:
+        raise BulkRefused("Nothing failed in this batch." if not failed else "This batch is still running.")
+    return bulk_start(
+        selection=Selection(ids=failed),
+        options=BulkOptions.from_dict(batch.options),
+        reason=batch.reason,
+        actor=actor,
+        face=face,
+        now=now,
+    )
+
+
+def bulk_cancel(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> None:
+    """Stop after the session in hand; what is done stays, and can be undone."""
+    running = (RepairBatch.State.QUEUED, RepairBatch.State.RUNNING)
+    if not RepairBatch.objects.filter(pk=batch.pk, state__in=running).update(cancel_requested=True):
+        raise BulkRefused("This batch is not running.")
+    idle = RepairBatch.objects.filter(pk=batch.pk, state__in=running, heartbeat_at=None)
+    idle.update(state=RepairBatch.State.CANCELLED, finished_at=now)
+    audit_record(
+        action="bulk.cancelled",
+        actor=actor,
+        face=face,
+        now=now,
+        batch=batch.public_id,
+        subject=("batch", batch.public_id),
+    )
+
+
+def bulk_undo(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> None:
+    """Take all repairs of a batch back, the last first; the caller enqueues the first chunk."""
+    states = (RepairBatch.State.DONE, RepairBatch.State.CANCELLED, RepairBatch.State.FAILED)
+    with transaction.atomic():
+        begun = RepairBatch.objects.filter(pk=batch.pk, state__in=states).update(
+            state=RepairBatch.State.UNDOING, heartbeat_at=None, finished_at=None, error=""
+        )
+        if not begun:
+            raise BulkRefused(
+                "This batch is still running."
+                if batch.state in RepairBatch.ACTIVE
+                else "It was taken back before."
+            )
+        audit_record(
+            action="bulk.undone",
+            actor=actor,
+            face=face,
+            now=now,
+            batch=batch.public_id,
+            subject=("batch", batch.public_id),
+        )

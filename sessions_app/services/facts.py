@@ -1,0 +1,57 @@
+"""What rules may know beside a session's rows: its store, and the machine where the file is in its native place (design 4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from sessions_app import stores
+from sessions_app.domain.model import SessionRows
+from sessions_app.domain.rules.base import Facts
+from sessions_app.models import Source
+from sessions_app.stores.base import Store, StoreError
+from sessions_app.stores.sqlite.store import SqliteStore
+
+
+def store_facts(*, store: Store, native: bool, now: datetime) -> Facts:
+    """Facts of the whole store; ``session_facts`` adds what one session needs."""
+    return Facts(
+        store=store.kind,
+        holders=tuple(f"{holder.command} (process {holder.pid})" for holder in store.holders()),
+        schema=_columns(store),
+        native=native,
+        complete=store.kind in ("sqlite", "storage"),
+        sessions=frozenset(str(row.get("id")) for row in store.sessions()),
+        now=int(now.timestamp() * 1000),
+    )
+
+
+def source_facts(*, source: Source, now: datetime) -> Facts:
+    """Facts of a source's store, none where it cannot be read just now."""
+    try:
+        with stores.open_store(Path(source.file), source.kind) as store:
+            return store_facts(store=store, native=source.native, now=now)
+    except StoreError:
+        return Facts()
+
+
+def session_facts(facts: Facts, rows: SessionRows) -> Facts:
+    """With the directories this session names, looked up only in a native place."""
+    if not facts.native:
+        return facts
+    named = [rows.session.get("directory"), *(project.get("worktree") for project in rows.projects)]
+    paths = {path for path in named if isinstance(path, str) and path.startswith("/") and "\x00" not in path}
+    return replace(facts, directories={path: Path(path).is_dir() for path in paths})
+
+
+def _columns(store: Store) -> dict[str, frozenset[str]]:
+    if not isinstance(store, SqliteStore):
+        return {}
+    return {name: frozenset(table.columns) for name, table in store.schema.tables.items()}
+
+
+def is_native(path: Path) -> bool:
+    """The file is one that its client finds by itself (format A1)."""
+    resolved = path.resolve()
+    return any(found.resolve() == resolved for found in stores.discover())

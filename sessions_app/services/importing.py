@@ -1,0 +1,272 @@
+"""Importing: sources attached, listed, read in the background newest first, synced and deleted (design 4).
+
+Attaching lists session rows only. What is still to be read is a column (``Session.pending``), so an import is resumed by whoever comes
+next, and doing it twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+from django.db import transaction
+from django.db.models import Count, Q, Sum
+
+from sessions_app import stores
+from sessions_app.domain.model import Row
+from sessions_app.domain.rules.base import Facts
+from sessions_app.models import ImportJob, Session, Source, values
+from sessions_app.stores.base import Mark, Store, StoreError
+
+from .audit import audit_record
+from .facts import is_native, store_facts
+from .mirror import session_fields
+from .purging import source_purge
+from .reading import BUSY, session_read, source_problems_write
+
+log = structlog.get_logger(__name__)
+
+type Clock = Callable[[], datetime]
+
+_LIST_BATCH = 500
+
+
+def source_attach(
+    *,
+    path: Path,
+    actor: str,
+    now: datetime,
+    face: str = "web",
+    name: str = "",
+    origin: str = Source.Origin.ATTACHED,
+    stored_path: Path | None = None,
+    note: str = "",
+) -> tuple[Source, ImportJob]:
+    """Attach a file or folder: its sessions are listed on return, and a job to read them is queued.
+
+    A path that is attached already gives its source and a sync. ``stored_path`` is the copy that is read instead (uploads, samples).
+    Raises ``StoreError`` where it is no store; nothing is kept then.
+    """
+    resolved = path.resolve() if stored_path is None else path
+    if stored_path is None:
+        known = Source.objects.filter(path=str(resolved), stored_path="").first()
+        if known is not None:
+            return known, source_sync(source=known, actor=actor, now=now, face=face)
+    with stores.open_store(stored_path or resolved) as store, transaction.atomic():
+        source = Source.objects.create(
+            kind=store.kind,
+            origin=origin,
+            name=values.name(name or resolved.name) or "store",
+            path=values.shown(str(resolved)),
+            stored_path=str(stored_path or ""),
+            native=stored_path is None and is_native(resolved),
+            dialects=list(store.dialects),
+            note=note,
+            created_at=now,
+            updated_at=now,
+            last_read_at=now,
+        )
+        _list(source, store.sessions())
+        job = _job_create(source, ImportJob.Kind.IMPORT, actor, now)
+        action = "source.attached" if origin == Source.Origin.ATTACHED else "source.uploaded"
+        audit_record(
+            action=action, actor=actor, face=face, now=now, subject=("source", source.pk), name=source.name
+        )
+    return source, job
+
+
+def source_sync(*, source: Source, actor: str, now: datetime, face: str = "web") -> ImportJob:
+    """Queue a job that reads what changed since the last reading; an active job of the source is given back instead."""
+    active = ImportJob.objects.filter(source=source, state__in=ImportJob.ACTIVE).first()
+    return active or _job_create(source, ImportJob.Kind.SYNC, actor, now)
+
+
+def source_import(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
+    """Read pending sessions of the job's source, newest first, for about ``seconds``; returns whether more are left.
+
+    A session that cannot be read is marked and told in the source's problems; the next one goes on.
+    """
+    job = ImportJob.objects.select_related("source").filter(pk=job_id).first()
+    if job is None or not job.active:
+        return False
+    deadline = time.monotonic() + seconds
+    try:
+        with stores.open_store(Path(job.source.file), job.source.kind) as store:
+            if job.started_at is None:
+                _begin(job, store, clock)
+            facts = store_facts(store=store, native=job.source.native, now=clock())
+            while time.monotonic() < deadline:
+                if _cancelled(job, clock):
+                    return False
+                if not _read_next(job, store, facts, clock):
+                    _finish(job, ImportJob.State.DONE, clock)
+                    return False
+    except StoreError as problem:
+        if problem.kind in BUSY:
+            return True
+        job.error = values.shown(f"{problem.words} {problem.next_step}".strip())
+        _finish(job, ImportJob.State.FAILED, clock)
+        return False
+    return True
+
+
+def source_delete(*, source: Source, actor: str, now: datetime, face: str = "web") -> None:
+    """Delete what was imported from a source for good; of an upload also the stored copy. An attached file itself is left alone."""
+    source_purge(source=source)
+    audit_record(
+        action="source.deleted",
+        actor=actor,
+        face=face,
+        now=now,
+        subject=("source", source.pk),
+        name=source.name,
+    )
+    source.delete()
+
+
+def import_cancel(*, job: ImportJob, actor: str, now: datetime, face: str = "web") -> None:
+    """Ask a running import to stop; what it has read stays."""
+    if ImportJob.objects.filter(pk=job.pk, state__in=ImportJob.ACTIVE).update(cancel_requested=True):
+        audit_record(
+            action="import.cancelled",
+            actor=actor,
+            face=face,
+            now=now,
+            subject=("source", job.source_id),
+            name=job.source.name,
+        )
+
+
+def imports_reap(*, stale_before: datetime) -> list[ImportJob]:
+    """Jobs whose worker went silent (killed, or never came): to be enqueued again. They go on where they stopped."""
+    silent = Q(heartbeat_at__lt=stale_before) | Q(heartbeat_at=None, created_at__lt=stale_before)
+    return list(ImportJob.objects.filter(silent, state__in=ImportJob.ACTIVE))
+
+
+def source_counters_update(source: Source) -> None:
+    """Count what the source has in the mirror."""
+    counts = Session.objects.filter(source=source, missing_since=None).aggregate(
+        total=Count("pk"), imported=Count("pk", filter=Q(imported_at__isnull=False)), parts=Sum("part_count")
+    )
+    source.sessions_total, source.sessions_imported = counts["total"], counts["imported"]
+    source.parts_imported = counts["parts"] or 0
+    source.save(update_fields=("sessions_total", "sessions_imported", "parts_imported"))
+
+
+def _job_create(source: Source, kind: str, actor: str, now: datetime) -> ImportJob:
+    source.state = Source.State.IMPORTING
+    source.updated_at = now
+    source.save(update_fields=("state", "updated_at"))
+    total = Session.objects.filter(source=source, pending=True).count()
+    return ImportJob.objects.create(source=source, kind=kind, actor=actor, created_at=now, total=total)
+
+
+def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
+    """Take the mark first: what changes while we read will be seen by the next sync."""
+    job.started_at = job.heartbeat_at = clock()
+    job.state = ImportJob.State.RUNNING
+    job.save(update_fields=("started_at", "heartbeat_at", "state"))
+    source = job.source
+    if job.kind == ImportJob.Kind.SYNC:
+        changes = store.changed_since(Mark.from_json(source.sync_mark or "{}"))
+        _list(source, store.sessions())
+        _mark_pending(source, changes.changed)
+        for batch in _batches([values.key(stored_id) for stored_id in changes.deleted]):
+            Session.objects.filter(source=source, stored_id__in=batch, missing_since=None).update(
+                missing_since=clock()
+            )
+        audit_record(
+            action="source.synced",
+            actor=job.actor,
+            now=clock(),
+            subject=("source", source.pk),
+            name=source.name,
+            changed=len(changes.changed) + len(changes.deleted),
+        )
+        mark = changes.mark
+    else:
+        mark = store.mark()
+    source_problems_write(source=source, problems=store.problems)
+    source.sync_mark = mark.to_json()
+    source.last_read_at, source.dialects = clock(), list(store.dialects)
+    source.save(update_fields=("sync_mark", "last_read_at", "dialects"))
+    job.total = Session.objects.filter(source=source, pending=True).count()
+    job.save(update_fields=("total",))
+
+
+def _list(source: Source, rows: Iterable[Row]) -> None:
+    """Make a row in the mirror for every session that is not there yet."""
+    known = set(Session.objects.filter(source=source).values_list("stored_id", flat=True))
+    fresh: list[Session] = []
+    for row in rows:
+        stored_id = values.key(row.get("id"))
+        if stored_id in known:
+            continue
+        known.add(stored_id)
+        fresh.append(Session(source=source, stored_id=stored_id, **session_fields(row)))
+        if len(fresh) >= _LIST_BATCH:
+            Session.objects.bulk_create(fresh)
+            fresh = []
+    Session.objects.bulk_create(fresh)
+    source_counters_update(source)
+
+
+def _mark_pending(source: Source, stored_ids: Iterable[str]) -> None:
+    for batch in _batches([values.key(stored_id) for stored_id in stored_ids]):
+        Session.objects.filter(source=source, stored_id__in=batch).update(pending=True, missing_since=None)
+
+
+def _read_next(job: ImportJob, store: Store, facts: Facts, clock: Clock) -> bool:
+    """Read one pending session; False where none is left."""
+    session = (
+        Session.objects.filter(source=job.source, pending=True)
+        .select_related("source")
+        .order_by("-time_updated", "-id")
+        .first()
+    )
+    if session is None:
+        return False
+    try:
+        session_read(session=session, store=store, facts=facts, now=clock())
+        job.parts += session.part_count
+        job.done += 1
+    except StoreError as problem:
+        if problem.kind in BUSY:  # still pending: the next chunk tries again
+            raise
+        job.failed += 1
+    except (
+        Exception
+    ):  # a fault of ours in one session must not stop the others; it is logged and the session says so
+        log.exception("session could not be read", session=session.stored_id, source=job.source_id)
+        Session.objects.filter(pk=session.pk).update(
+            pending=False, error="Suture failed on this session; see the log."
+        )
+        job.failed += 1
+    job.heartbeat_at = clock()
+    job.save(update_fields=("parts", "done", "failed", "heartbeat_at"))
+    return True
+
+
+def _cancelled(job: ImportJob, clock: Clock) -> bool:
+    job.refresh_from_db(fields=("cancel_requested", "state"))
+    if job.cancel_requested:
+        _finish(job, ImportJob.State.CANCELLED, clock)
+    return not job.active
+
+
+def _finish(job: ImportJob, state: str, clock: Clock) -> None:
+    job.state, job.finished_at = state, clock()
+    job.save(update_fields=("state", "finished_at", "error"))
+    source = job.source
+    source_counters_update(source)
+    source.state = Source.State.FAILED if state == ImportJob.State.FAILED else Source.State.READY
+    source.error, source.updated_at = job.error, clock()
+    source.save(update_fields=("state", "error", "updated_at"))
+
+
+def _batches(ids: list[str]) -> Iterable[list[str]]:
+    for start in range(0, len(ids), _LIST_BATCH):
+        yield ids[start : start + _LIST_BATCH]

@@ -1,0 +1,40 @@
+"""Deleting for good."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from sessions_app.models import Finding, Message, Part, Repair, RowChange, Session, Source, Verdict
+from sessions_app.stores.journal import Journal
+
+from .datadir import backups_dir, data_dir, journal_dir
+
+
+def source_purge(*, source: Source) -> None:
+    """Everything imported from ``source``; of an upload also its stored copy, backups, restore points and repaired rows.
+
+    The history of an upload's repairs keeps who, when and why, without a word of the transcript. Restore points of attached files stay: they
+    belong to files that are still there.
+    """
+    sessions = Session.objects.filter(source=source)
+    for model in (Part, Message, Finding, Verdict):  # children first, so that no cascade loads their rows
+        model.objects.filter(session__in=sessions).delete()
+    if source.stored_path:
+        _purge_upload(source)
+    sessions.delete()
+
+
+def _purge_upload(source: Source) -> None:
+    stored = Path(source.stored_path)
+    repairs = Repair.objects.filter(source=source)
+    journal = Journal(journal_dir())
+    for public_id in repairs.values_list("public_id", flat=True):
+        with suppress(FileNotFoundError):
+            (journal.directory / f"{public_id}.json").unlink()
+    RowChange.objects.filter(repair__in=repairs).delete()
+    repairs.update(session_title="", operations=[], verification={})
+    shutil.rmtree(backups_dir(stored), ignore_errors=True)
+    if data_dir().resolve() in stored.resolve().parents:  # only ever what lies in the data directory
+        shutil.rmtree(stored.parent, ignore_errors=True)

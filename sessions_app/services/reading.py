@@ -1,0 +1,122 @@
+"""Reading one session from its store into the mirror, and scanning it with the rows at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from sessions_app import stores
+from sessions_app.domain import dialects, rowdoc
+from sessions_app.domain.rules.base import Facts
+from sessions_app.domain.scan import scan
+from sessions_app.models import Session, Source, SourceProblem, values
+from sessions_app.stores.base import Problem, Store, StoreError
+
+from .facts import session_facts, store_facts
+from .mirror import projects_write, session_write
+from .scanning import scan_is_current, scan_write, session_scan
+
+BUSY = ("busy", "in-use")
+"""Kinds of ``StoreError`` that pass by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """What a refresh found. ``problem``: why the store could not be read now (what was imported before stays)."""
+
+    changed: bool = False
+    problem: str = ""
+
+
+def session_refresh(*, session: Session, now: datetime) -> Refresh:
+    """Bring one session up to date at once: read it where it is not imported yet or where its source is live.
+
+    Only this session is read. Nothing is written where its rows are those of the mirror and the rules those of the last scan.
+    """
+    source = session.source
+    if not (source.live or session.pending or session.imported_at is None):
+        return Refresh(session_scan(session=session, now=now))
+    try:
+        with stores.open_store(Path(source.file), source.kind) as store:
+            facts = store_facts(store=store, native=source.native, now=now)
+            return Refresh(session_read(session=session, store=store, facts=facts, now=now))
+    except StoreError as problem:
+        return Refresh(problem=f"{problem.words} {problem.next_step}".strip())
+
+
+def session_read(*, session: Session, store: Store, facts: Facts, now: datetime) -> bool:
+    """Read a session's rows, bring the mirror to them and scan them; returns whether rows or findings were written.
+
+    Raises ``StoreError`` after noting on the session why it could not be read.
+    """
+    seen = len(store.problems)
+    try:
+        rows = store.read(stored_id(session))
+    except StoreError as problem:
+        _unreadable(session, problem, now)
+        raise
+    problems_write(session=session, problems=store.problems[seen:])
+    rows_hash = rowdoc.rows_hash(rows)
+    same = session.imported_at is not None and session.rows_hash == rows_hash
+    if same and scan_is_current(session):
+        if session.pending or session.missing_since:
+            Session.objects.filter(pk=session.pk).update(pending=False, missing_since=None)
+        return False
+    decoded = dialects.decode(rows)
+    projects_write(source=session.source, rows=rows.projects)
+    session_write(session=session, rows=rows, decoded=decoded, rows_hash=rows_hash, now=now)
+    scan_write(
+        session=session, decoded=decoded, result=scan(decoded, facts=session_facts(facts, rows)), now=now
+    )
+    return True
+
+
+def stored_id(session: Session) -> str:
+    """The id as the store has it (the column may be a shortened form)."""
+    return str(session.stored_row.get("id", session.stored_id))
+
+
+def problems_write(*, session: Session, problems: Iterable[Problem]) -> None:
+    """The problems of one session as its last reading met them."""
+    _replace(session.source, session.stored_id, problems)
+
+
+def source_problems_write(*, source: Source, problems: Iterable[Problem]) -> None:
+    """The problems that listing met and that belong to no session."""
+    _replace(source, "", [problem for problem in problems if not problem.session_id])
+
+
+def _replace(source: Source, session_id: str, problems: Iterable[Problem]) -> None:
+    SourceProblem.objects.filter(source=source, session_id_stored=session_id).delete()
+    SourceProblem.objects.bulk_create(
+        SourceProblem(
+            source=source,
+            session_id_stored=session_id,
+            table=values.name(problem.where.partition(" ")[0]),
+            row=values.name(problem.where.partition(" ")[2]),
+            path=values.shown(problem.where),
+            reason=values.shown(problem.reason),
+        )
+        for problem in problems
+    )
+
+
+def _unreadable(session: Session, problem: StoreError, now: datetime) -> None:
+    """A session that is gone keeps its mirror; one that never could be read is unreadable."""
+    if problem.kind in BUSY:
+        return
+    fields: dict[str, object] = {"pending": False, "error": values.shown(problem.words)}
+    if problem.kind == "no-session":
+        fields["missing_since"] = now
+    elif session.imported_at is None:
+        fields |= {
+            "health": Session.Health.UNREADABLE,
+            "health_rank": Session.RANK[Session.Health.UNREADABLE],
+        }
+        fields["reasons"] = [values.shown(problem.words)]
+    Session.objects.filter(pk=session.pk).update(**fields)
+    for name, value in fields.items():
+        setattr(session, name, value)
+    problems_write(session=session, problems=[Problem(f"session {session.stored_id}", problem.words)])

@@ -1,0 +1,86 @@
+"""Background work: each task loads by id, calls one service, and enqueues itself while there is more.
+
+Chunks are short and may be repeated, so a killed worker loses nothing: ``reap`` takes up what went silent.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.tasks import task
+from django.utils import timezone
+
+from sessions_app.models import ImportJob, RepairBatch
+from sessions_app.services import bulkrun, importing, recovering, scanning
+
+SILENCE = timedelta(minutes=2)
+"""A job without a heartbeat for so long has lost its worker."""
+
+
+def import_enqueue(job: ImportJob) -> None:
+    """Have the job run in the background once the present transaction is committed."""
+    transaction.on_commit(lambda: import_run.enqueue(job.pk))
+
+
+@task
+def import_run(job_id: int, **kwargs: Any) -> None:
+    """A few seconds of an import."""
+    while importing.source_import(job_id=job_id, clock=timezone.now):
+        if _deferred():
+            import_run.enqueue(job_id)
+            return
+
+
+@task
+def rescan_run(**kwargs: Any) -> None:
+    """A few seconds of scanning what older rules judged."""
+    while scanning.stale_rescan(now=timezone.now()):
+        if _deferred():
+            rescan_run.enqueue()
+            return
+
+
+def bulk_enqueue(batch: RepairBatch) -> None:
+    """Have the batch go on (or its undo) in the background once the present transaction is committed."""
+    transaction.on_commit(lambda: bulk_run.enqueue(batch.pk))
+
+
+@task
+def bulk_run(batch_id: int, **kwargs: Any) -> None:
+    """A chunk of a bulk repair or of its undo."""
+    while bulkrun.bulk_run_chunk(batch_id=batch_id, clock=timezone.now):
+        if _deferred():
+            bulk_run.enqueue(batch_id)
+            return
+
+
+def reap() -> list[str]:
+    """At worker start: settle interrupted writes, take up jobs that lost their worker, judge again what older rules judged.
+
+    Returns what to tell.
+    """
+    now = timezone.now()
+    told = recovering.repairs_recover(now=now)
+    for job in importing.imports_reap(stale_before=now - SILENCE):
+        import_run.enqueue(job.pk)
+        told.append(f"The import of source {job.source_id} is taken up again.")
+    for batch, due in bulkrun.bulk_unfinished():
+        _bulk_later(batch, due, now)
+        told.append(f"Bulk repair {batch} is taken up again.")
+    rescan_run.enqueue()
+    return told
+
+
+def _bulk_later(batch: int, due: datetime | None, now: datetime) -> None:
+    """When the lease of its last chunk has run out: that chunk's worker may be alive."""
+    if due is not None and due > now and bulk_run.get_backend().supports_defer:
+        bulk_run.using(run_after=due).enqueue(batch)
+    else:
+        bulk_run.enqueue(batch)
+
+
+def _deferred() -> bool:
+    """The task backend runs tasks later; an immediate one would nest each chunk in the one before."""
+    return import_run.get_backend().supports_get_result

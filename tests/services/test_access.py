@@ -1,0 +1,94 @@
+"""Ways in: links that open once, tokens that can be taken back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from sessions_app.models import ApiToken, AuditEntry, AuditIsAppendOnly, LoginLink
+from sessions_app.services import access
+from sessions_app.services.audit import audit_record
+
+from .factories import NOW
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_login_link_opens_once():
+    user = access.local_user_ensure()
+    token = access.login_link_create(user=user, now=NOW)
+
+    assert access.login_link_use(token=token, now=NOW) == user
+    with pytest.raises(access.LoginLinkRefused):
+        access.login_link_use(token=token, now=NOW)
+
+
+def test_a_login_link_gets_too_old():
+    token = access.login_link_create(user=access.local_user_ensure(), now=NOW)
+
+    with pytest.raises(access.LoginLinkRefused):
+        access.login_link_use(token=token, now=NOW + access.LINK_LIFE)
+
+
+def test_an_invented_link_opens_nothing():
+    with pytest.raises(access.LoginLinkRefused):
+        access.login_link_use(token="../../etc/passwd\udcff", now=NOW)
+
+
+def test_neither_link_nor_token_is_kept_readable():
+    user = access.local_user_ensure()
+    link = access.login_link_create(user=user, now=NOW)
+    token = access.token_create(user=user, name="nightly", now=NOW)
+
+    assert link not in LoginLink.objects.get().digest
+    assert token not in str(ApiToken.objects.values().get())
+
+
+def test_the_local_user_has_no_password_and_is_made_once():
+    user = access.local_user_ensure()
+
+    assert not user.has_usable_password()
+    assert access.local_user_ensure() == user
+
+
+def test_a_token_names_its_user_until_it_is_revoked():
+    user = access.local_user_ensure()
+    token = access.token_create(user=user, name="nightly", now=NOW)
+
+    assert access.token_user(token=token, now=NOW) == user
+    access.token_revoke(token=ApiToken.objects.get(), actor="local", now=NOW)
+    assert access.token_user(token=token, now=NOW) is None
+
+
+def test_a_token_ends_with_its_life_and_with_its_user():
+    user = access.local_user_ensure()
+    short = access.token_create(user=user, name="short", now=NOW, life=timedelta(hours=1))
+    lasting = access.token_create(user=user, name="lasting", now=NOW)
+
+    assert access.token_user(token=short, now=NOW + timedelta(hours=1)) is None
+    user.is_active = False
+    user.save()
+    assert access.token_user(token=lasting, now=NOW) is None
+
+
+def test_an_audit_entry_is_a_sentence_and_cannot_be_changed_or_deleted():
+    entry = audit_record(action="repair.applied", actor="ann", now=NOW, session="ses_1", changes=3)
+
+    assert entry.sentence == "ann repaired ses_1: 3 rows changed"
+    entry.actor = "bob"
+    for attempt in (
+        entry.save,
+        entry.delete,
+        AuditEntry.objects.all().delete,
+        lambda: AuditEntry.objects.update(actor="bob"),
+        lambda: AuditEntry.objects.bulk_update([entry], ["actor"]),
+    ):
+        with pytest.raises(AuditIsAppendOnly):
+            attempt()
+    assert AuditEntry.objects.get().actor == "ann"
+
+
+def test_an_unregistered_action_is_refused():
+    with pytest.raises(ValueError, match=r"no registered audit action: repair\.imagined"):
+        audit_record(action="repair.imagined", actor="ann", now=NOW)
