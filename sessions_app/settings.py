@@ -34,7 +34,7 @@ CSRF_TRUSTED_ORIGINS = env.listing("SUTURE_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "sessions_app.apps.SessionsAppConfig",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # urls.py finds the admin classes: commands that need no page start without them
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -75,7 +75,9 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "django.template.context_processors.csp",
+                "sessions_app.web.context.chrome",
             ],
+            "builtins": ["sessions_app.web.templatetags.suture"],
         },
     }
 ]

@@ -7,6 +7,8 @@ from django.urls import include, path
 
 from .health import healthz, readyz
 
+admin.autodiscover()
+
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
