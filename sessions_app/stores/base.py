@@ -1,0 +1,252 @@
+"""What every store of sessions offers, and the ways it can refuse (architecture.md, "Stores").
+
+A store reads rows as they are stored (``SessionRows``) and, where it can be written, changes them under a guard:
+nothing is written unless every row is still what the plan saw (design 5.1, 5.2).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.repair import RowChange
+
+from .changes import GuardRefused, differences, netted
+
+if TYPE_CHECKING:
+    from .holders import Holder
+    from .journal import Journal
+
+type StoreKind = Literal["sqlite", "storage", "export", "rows"]
+
+type Hook = Callable[[str], None]
+"""Called with the name of each step of a write; tests kill the process there."""
+
+type ErrorKind = Literal[
+    "missing",
+    "permission",
+    "empty-file",
+    "nul-filled",
+    "encrypted",
+    "not-a-store",
+    "not-json",
+    "truncated-export",
+    "empty-folder",
+    "corrupt",
+    "busy",
+    "in-use",
+    "too-long",
+    "too-big",
+    "no-session",
+    "read-only",
+    "schema",
+    "full",
+]
+
+
+class StoreError(Exception):
+    """A store that cannot be read or written. ``words`` say what is wrong, ``next_step`` what the user can do about it."""
+
+    def __init__(self, kind: ErrorKind, path: Path | str, words: str, next_step: str = "") -> None:
+        super().__init__(f"{path}: {words}" + (f" {next_step}" if next_step else ""))
+        self.kind = kind
+        self.path = path
+        self.words = words
+        self.next_step = next_step
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a store that could not be read, while the rest goes on.
+
+    ``where`` names the row, file or place ("part prt_1", "messages[3]"); ``rule`` is the rule code it belongs to, "" for a mere note.
+    """
+
+    where: str
+    reason: str
+    rule: Literal["corrupt-json", "undecodable-row", "sqlite-corrupt", "orphan-row", ""] = ""
+    session_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a store held at one time: session id -> fingerprint. Kept between syncs as JSON text."""
+
+    sessions: Mapping[str, str]
+
+    def to_json(self) -> str:
+        return json.dumps(dict(self.sessions), separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Mark:
+        value = json.loads(text)
+        if not isinstance(value, dict):
+            raise ValueError("a mark is a JSON object")
+        return cls({str(key): str(found) for key, found in value.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What differs between a mark and now: new or changed sessions (newest first), sessions that are gone, and the new mark."""
+
+    changed: tuple[str, ...]
+    deleted: tuple[str, ...]
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Who writes and why; kept in the journal. ``hashes`` is session id -> (hash before, hash after)."""
+
+    actor: str = ""
+    reason: str = ""
+    repair_id: str = ""
+    undoes: str = ""
+    backup: str = ""
+    hashes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A write that is done. ``seconds`` is how long other writers had to wait; ``entry_id`` the journal entry, "" without a journal."""
+
+    entry_id: str
+    changes: tuple[RowChange, ...]
+    seconds: float
+
+
+def no_hook(step: str) -> None:
+    """Production's hook: nothing happens between the steps of a write."""
+
+
+def fingerprint(*values: object) -> str:
+    """Short hex digest of values that tell one state of a session from another."""
+    return hashlib.blake2b(repr(values).encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+
+
+class Store(ABC):
+    """Sessions of one source. Not shared between threads."""
+
+    kind: StoreKind
+    writable: bool = False
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[Problem] = []
+        self._held = ExitStack()
+
+    def on_close(self, action: Callable[[], object]) -> None:
+        """Have something done when the store is closed."""
+        self._held.callback(action)
+
+    @property
+    @abstractmethod
+    def dialects(self) -> tuple[DialectName, ...]:
+        """The dialects that rows were found of."""
+
+    @abstractmethod
+    def sessions(self) -> Iterator[Row]:
+        """Session rows only, newest first."""
+
+    @abstractmethod
+    def read(self, session_id: str) -> SessionRows:
+        """All rows of one session. Raises ``StoreError`` ("no-session") where the store has no such session."""
+
+    @abstractmethod
+    def mark(self) -> Mark:
+        """The present state, for a later ``changed_since``."""
+
+    @abstractmethod
+    def row(self, table: str, key: Mapping[str, Any]) -> Row | None:
+        """The row with these key columns as it is stored now, None where there is none."""
+
+    def read_all(self) -> Iterator[SessionRows]:
+        """Every session, newest first, one in memory at a time; what cannot be read goes to ``problems``."""
+        for row in self.sessions():
+            session_id = row["id"]
+            try:
+                yield self.read(session_id)
+            except StoreError as error:
+                self.problems.append(
+                    Problem(f"session {session_id}", error.words, "sqlite-corrupt", str(session_id))
+                )
+
+    def changed_since(self, mark: Mark) -> Changes:
+        """Sessions that are new, changed or gone since ``mark`` was taken."""
+        now = self.mark()
+        changed = tuple(key for key, value in now.sessions.items() if mark.sessions.get(key) != value)
+        deleted = tuple(key for key in mark.sessions if key not in now.sessions)
+        return Changes(changed, deleted, now)
+
+    def holders(self) -> list[Holder]:
+        """Other processes that have the store's files open (best effort)."""
+        return []
+
+    def apply(
+        self,
+        changes: Sequence[RowChange],
+        *,
+        journal: Journal | None,
+        about: About | None = None,
+        expect: Mapping[str, str] | None = None,
+        at: Hook = no_hook,
+    ) -> Applied:
+        """Write row changes, all or nothing, and keep a durable restore point in ``journal`` first.
+
+        Without a journal no restore point is kept: for copies only. ``expect`` is session id -> ``rowdoc.rows_hash`` that the
+        session must still have. Raises ``GuardRefused`` (nothing written) with what changed, ``StoreError`` where the
+        store cannot be written.
+        """
+        about = about or About()
+        net = netted(changes)
+        self._guard(net)
+        if not net:
+            return Applied("", (), 0.0)
+        at("before-journal")
+        if journal is None:
+            return Applied("", net, self._write(net, expect or {}, at))
+        with journal.writing(self, net, about) as entry:
+            at("prepared")
+            seconds = self._write(net, expect or {}, at)
+            at("committed")
+            journal.commit(entry.id)
+        at("marked")
+        return Applied(entry.id, net, seconds)
+
+    def _guard(self, net: Sequence[RowChange]) -> None:
+        """Compare every row with its ``before``; raises ``GuardRefused``."""
+        found = tuple(
+            difference
+            for change in net
+            for difference in differences(change, self.row(change.table, change.key))
+        )
+        if found:
+            raise GuardRefused(found)
+
+    def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
+        raise StoreError(
+            "read-only", self.path, f"A store of this kind ({self.kind}) cannot be written in place."
+        )
+
+    def put_back(self, changes: Sequence[RowChange]) -> None:
+        """Bring rows that a crash left half written back to their ``before`` (stores of several files only)."""
+        raise StoreError(
+            "read-only", self.path, f"A store of this kind ({self.kind}) is never left half written."
+        )
+
+    def close(self) -> None:
+        """Let go of files and handles."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

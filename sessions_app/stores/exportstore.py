@@ -1,0 +1,354 @@
+"""``opencode export`` files as a store (format A5): rows keep the text they have in the file, and go back into it in the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.repair import RowChange
+
+from . import infocolumns
+from .base import Problem, StoreError
+from .changes import Difference, GuardRefused
+from .jsontext import Member, NotJson, items, members, value_end, with_members, without
+from .textsniff import documents
+from .textstore import TextStore, changed_rows, changes_of
+
+MESSAGE_IDS = {"id": "id", "sessionID": "session_id"}
+PART_IDS = {"id": "id", "sessionID": "session_id", "messageID": "message_id"}
+"""Members that are columns in the database and part of the object in files."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A part or a message's ``info`` in the text; ``front``: its ids come first."""
+
+    start: int
+    end: int
+    row: Row
+    front: bool = False
+
+
+@dataclass(slots=True)
+class _Message:
+    start: int
+    end: int
+    info: _Piece
+    parts: list[_Piece] = field(default_factory=list)
+    parts_at: tuple[int, int] | None = None
+
+
+@dataclass(slots=True)
+class _Export:
+    start: int
+    end: int
+    info: tuple[int, int]
+    messages: list[_Message]
+    messages_at: tuple[int, int] | None
+
+
+class ExportStore(TextStore):
+    """One export, or several one after the other."""
+
+    kind = "export"
+
+    def _load(self, text: str) -> None:
+        self._exports: dict[str, _Export] = {}
+        for number, document in enumerate(
+            found for found in documents(text, self.path) if found.kind == "export"
+        ):
+            top = {member.key: member for member in document.members}
+            try:
+                session = infocolumns.session_row(text, top["info"].value_start)
+            except NotJson as error:
+                raise StoreError(
+                    "not-a-store", self.path, f'The "info" of the export is no session object: {error}.'
+                ) from error
+            if not isinstance(session["id"], str):
+                raise StoreError(
+                    "not-a-store",
+                    self.path,
+                    'The "info" of the export has no session id.',
+                    "Export the session again.",
+                )
+            if session["id"] in self.loaded:
+                self.problems.append(
+                    Problem(
+                        f"export {number + 1}",
+                        f"A second export of session {session['id']} was passed over.",
+                        "",
+                        session["id"],
+                    )
+                )
+                continue
+            holder = top.get("messages")
+            reader = _Reader(text, session["id"], self.problems)
+            found = reader.messages(holder)
+            self.loaded[session["id"]] = SessionRows(
+                session=session,
+                messages=sorted(
+                    (message.info.row for message in found), key=lambda row: (row["time_created"], row["id"])
+                ),
+                parts=sorted(
+                    (piece.row for message in found for piece in message.parts),
+                    key=lambda row: (row["message_id"], row["id"]),
+                ),
+            )
+            at = (holder.value_start, holder.end) if holder is not None else None
+            self._exports[session["id"]] = _Export(
+                document.start, document.end, (top["info"].value_start, top["info"].end), found, at
+            )
+
+    def rendered(self, changes: Sequence[RowChange]) -> str:
+        """One export: without the chatter around it. Raises ``GuardRefused`` for rows that an export cannot hold."""
+        for change in changes:
+            if change.table in ("project", "session_message") or (
+                change.table == "session" and change.after is None
+            ):
+                raise GuardRefused(
+                    [
+                        Difference(
+                            change.table,
+                            str(change.key.get("id")),
+                            "",
+                            "an export file does not hold such rows",
+                        )
+                    ]
+                )
+        pieces = []
+        for session_id, export in self._exports.items():
+            own = changes_of(self.loaded[session_id], changes)
+            text = self.text[export.start : export.end]
+            pieces.append(_Writer(self.text, export, self.loaded[session_id], own).text() if own else text)
+        return "\n".join(pieces) + "\n"
+
+
+class _Reader:
+    def __init__(self, text: str, session_id: str, problems: list[Problem]) -> None:
+        self.text = text
+        self.session_id = session_id
+        self.problems = problems
+        self.seen: set[tuple[str, str]] = set()
+
+    def messages(self, holder: Member | None) -> list[_Message]:
+        if holder is None or not self.text.startswith("[", holder.value_start):
+            self._problem("messages", "The export has no list of messages.")
+            return []
+        found, _ = items(self.text, holder.value_start, self._message)
+        return found
+
+    def _message(self, text: str, at: int) -> tuple[_Message, int]:
+        number = sum(1 for table, _ in self.seen if table == "message")
+        if not text.startswith("{", at):
+            end = value_end(text, at)[1]
+            return _Message(
+                at, end, self._piece("message", at, end, f"messages[{number}]", MESSAGE_IDS, {})
+            ), end
+        top, end = members(text, at, self._span)
+        found = {member.key: member for member in top}
+        info = found.get("info")
+        start, stop = (info.value_start, info.end) if info is not None else (at, end)
+        message = _Message(
+            at,
+            end,
+            self._piece(
+                "message", start, stop, f"messages[{number}]", MESSAGE_IDS, {"session_id": self.session_id}
+            ),
+        )
+        parts = found.get("parts")
+        if parts is not None and text.startswith("[", parts.value_start):
+            message.parts_at = (parts.value_start, parts.end)
+            where = f"messages[{number}].parts"
+            owner = {
+                "session_id": self.session_id,
+                "message_id": message.info.row["id"],
+                "time": message.info.row["time_created"],
+            }
+
+            def part(text: str, at: int) -> tuple[_Piece, int]:
+                end = value_end(text, at)[1]
+                piece = self._piece("part", at, end, f"{where}[{len(message.parts)}]", PART_IDS, owner)
+                message.parts.append(piece)
+                return piece, end
+
+            items(text, parts.value_start, part)
+        return message, end
+
+    def _span(self, text: str, at: int, key: str) -> tuple[None, int]:
+        return None, value_end(text, at)[1]
+
+    def _piece(
+        self, table: str, start: int, end: int, where: str, ids: Mapping[str, str], owner: Mapping[str, Any]
+    ) -> _Piece:
+        """A row out of the object at ``start``..``end``. The place in the file wins over the ids inside, as in the client's import."""
+        row_id: Any = None
+        data, front, value = self.text[start:end], False, {}
+        if self.text.startswith("{", start):
+            found, _ = members(self.text, start)
+            value = {member.key: member.value for member in found}
+            row_id = value.get("id")
+            data = without(self.text, start, end, found, ids)
+            front = bool(found) and found[0].key in ids
+            for name, column in ids.items():
+                if column in owner and name in value and value[name] != owner[column]:
+                    self._problem(where, f"{name} is {value[name]!r}, but it stands under {owner[column]}.")
+        else:
+            self._problem(where, "This is no object.", "undecodable-row")
+        if not isinstance(row_id, str) or not row_id:
+            self._problem(where, "It has no id; the place in the file stands for it.", "undecodable-row")
+            row_id = where
+        if (table, row_id) in self.seen:
+            self._problem(
+                where,
+                f"A second {table} with the id {row_id}; the place in the file stands for it.",
+                "undecodable-row",
+            )
+            row_id = where
+        self.seen.add((table, row_id))
+        return _Piece(start, end, _row(table, row_id, self.session_id, data, value, owner), front)
+
+    def _problem(self, where: str, reason: str, rule: Any = "") -> None:
+        self.problems.append(Problem(where, reason, rule, self.session_id))
+
+
+def _row(
+    table: str, row_id: str, session_id: str, data: str, value: Mapping[str, Any], owner: Mapping[str, Any]
+) -> Row:
+    """Times are those inside the object; parts have none of their own in a file and take their message's."""
+    time = value.get("time")
+    inside = time if isinstance(time, dict) else {}
+    if table == "part":
+        at = owner.get("time", 0)
+        return {
+            "id": row_id,
+            "message_id": owner["message_id"],
+            "session_id": session_id,
+            "time_created": at,
+            "time_updated": at,
+            "data": data,
+        }
+    created = _milliseconds(inside.get("created"), 0)
+    return {
+        "id": row_id,
+        "session_id": session_id,
+        "time_created": created,
+        "time_updated": _milliseconds(inside.get("completed"), created),
+        "data": data,
+    }
+
+
+def _milliseconds(value: Any, otherwise: int) -> int:
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**53
+    return int(value) if usable else otherwise
+
+
+class _Writer:
+    """One export's text with changed rows: only what changed is written anew."""
+
+    def __init__(self, text: str, export: _Export, rows: SessionRows, changes: Sequence[RowChange]) -> None:
+        self.source = text
+        self.export = export
+        self.before = rows
+        self.after = changed_rows(rows, changes)
+        self.messages = {row["id"]: row for row in self.after.messages}
+        self.parts = {row["id"]: row for row in self.after.parts}
+
+    def text(self) -> str:
+        edits: list[tuple[int, int, str]] = []
+        start, end = self.export.info
+        if self.after.session != self.before.session:
+            edits.append(
+                (
+                    start,
+                    end,
+                    infocolumns.edited(self.source[start:end], self.before.session, self.after.session),
+                )
+            )
+        at = self.export.messages_at
+        if at is not None:
+            edits.append((*at, self._messages(at)))
+        return self._spliced(self.export.start, self.export.end, edits)
+
+    def _messages(self, at: tuple[int, int]) -> str:
+        old = {message.info.row["id"]: message for message in self.export.messages}
+        texts = [(key, self._message(message)) for key, message in old.items() if key in self.messages]
+        for row in self.after.messages:
+            if row["id"] not in old:
+                after = [
+                    index
+                    for index, (key, _) in enumerate(texts)
+                    if self._order(key) <= self._order(row["id"])
+                ]
+                texts.insert(after[-1] + 1 if after else 0, (row["id"], self._new_message(row)))
+        return self._array(
+            at,
+            [(message.start, message.end) for message in self.export.messages],
+            [text for _, text in texts],
+        )
+
+    def _order(self, message_id: str) -> tuple[Any, str]:
+        return self.messages[message_id]["time_created"], message_id
+
+    def _message(self, message: _Message) -> str:
+        key = message.info.row["id"]
+        edits: list[tuple[int, int, str]] = [
+            (message.info.start, message.info.end, self._piece(message.info, self.messages[key], MESSAGE_IDS))
+        ]
+        if message.parts_at is not None:
+            edits.append((*message.parts_at, self._parts(key, message)))
+        return self._spliced(message.start, message.end, edits)
+
+    def _parts(self, message_id: str, message: _Message) -> str:
+        assert message.parts_at is not None
+        old = {piece.row["id"]: piece for piece in message.parts}
+        texts = [
+            (key, self._piece(piece, self.parts[key], PART_IDS))
+            for key, piece in old.items()
+            if key in self.parts and self.parts[key]["message_id"] == message_id
+        ]
+        for row in self.after.parts:
+            if row["message_id"] == message_id and row["id"] not in old:
+                after = [index for index, (key, _) in enumerate(texts) if key <= row["id"]]
+                texts.insert(after[-1] + 1 if after else 0, (row["id"], _object(row, PART_IDS, front=False)))
+        return self._array(
+            message.parts_at,
+            [(piece.start, piece.end) for piece in message.parts],
+            [text for _, text in texts],
+        )
+
+    def _new_message(self, row: Row) -> str:
+        parts = [
+            _object(part, PART_IDS, front=False)
+            for part in self.after.parts
+            if part["message_id"] == row["id"]
+        ]
+        return f'{{"info":{_object(row, MESSAGE_IDS, front=False)},"parts":[{",".join(parts)}]}}'
+
+    def _piece(self, piece: _Piece, row: Row, ids: Mapping[str, str]) -> str:
+        return (
+            self.source[piece.start : piece.end] if row == piece.row else _object(row, ids, front=piece.front)
+        )
+
+    def _array(self, at: tuple[int, int], old: list[tuple[int, int]], texts: list[str]) -> str:
+        """The items in the white space that the old items had."""
+        start, end = at
+        if not texts:
+            return "[]"
+        lead = self.source[start + 1 : old[0][0]] if old else ""
+        trail = self.source[old[-1][1] : end - 1] if old else ""
+        return f"[{lead}{f',{lead}'.join(texts)}{trail}]"
+
+    def _spliced(self, start: int, end: int, edits: list[tuple[int, int, str]]) -> str:
+        pieces, at = [], start
+        for first, last, new in sorted(edits):
+            pieces += [self.source[at:first], new]
+            at = last
+        return "".join([*pieces, self.source[at:end]])
+
+
+def _object(row: Row, ids: Mapping[str, str], front: bool) -> str:
+    return with_members(
+        str(row["data"]), {name: str(row[column]) for name, column in ids.items()}, front=front
+    )

@@ -1,0 +1,148 @@
+"""Who else has a file open (design 5.4), found out without touching the file.
+
+Opening and closing a database file by other means than SQLite would drop the POSIX locks that this process's own
+connections hold on it, so nothing here opens it: /proc tells (Linux), else ``lsof``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_WAL_WRITE_LOCK = 120
+"""The byte of ``-shm`` that the one writer locks (SQLite's WAL file format)."""
+
+_CLIENT = re.compile(r"\.?opencode(-[a-z0-9]+)*(\.exe)?")
+"""Program names of the client: ``opencode``, ``.opencode``, ``opencode-desktop``; not ``opencode.db``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that has the file (or its ``-wal``/``-shm``) open. ``is_client``: its command line names opencode."""
+
+    pid: int
+    command: str
+    is_client: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LockState:
+    """``writing``: another process is in a write transaction now. None where the system does not tell. ``pids`` hold some lock."""
+
+    writing: bool | None
+    pids: tuple[int, ...] = ()
+
+
+def holders(paths: Iterable[Path]) -> list[Holder]:
+    """Other processes that have one of the files open, by pid. Processes of other users may be missing (best effort)."""
+    wanted = [Path(os.path.realpath(path)) for path in paths]
+    if Path("/proc/self/fd").is_dir():
+        pids = _from_proc(wanted) | set(lock_state(wanted[0]).pids if wanted else ())
+    else:
+        pids = _from_lsof(wanted)
+    pids.discard(os.getpid())
+    return [_holder(pid) for pid in sorted(pids)]
+
+
+def database_files(path: Path) -> list[Path]:
+    return [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
+
+
+def lock_state(path: Path) -> LockState:
+    """Locks on a database as /proc/locks lists them."""
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return LockState(None)
+    inodes = {}
+    for file in database_files(path):
+        try:
+            inodes[file.stat().st_ino] = file.name.endswith("-shm")
+        except OSError:
+            continue
+    writing = False
+    pids = set()
+    for line in lines:
+        fields = line.split()
+        if "->" in fields or len(fields) < 8:
+            continue
+        access, pid, inode, first, last = (
+            fields[3],
+            int(fields[4]),
+            int(fields[5].rpartition(":")[2]),
+            fields[6],
+            fields[7],
+        )
+        if inode not in inodes or pid == os.getpid():
+            continue
+        covers_writer = int(first) <= _WAL_WRITE_LOCK and (last == "EOF" or int(last) >= _WAL_WRITE_LOCK)
+        writing = writing or (access == "WRITE" and (covers_writer if inodes[inode] else True))
+        if pid > 0:
+            pids.add(pid)
+    return LockState(writing, tuple(sorted(pids)))
+
+
+def _from_proc(wanted: list[Path]) -> set[int]:
+    names = {str(path) for path in wanted}
+    found = set()
+    for process in Path("/proc").iterdir():
+        if not process.name.isdigit():
+            continue
+        try:
+            descriptors = list((process / "fd").iterdir())
+        except OSError:
+            continue
+        for descriptor in descriptors:
+            try:
+                if str(descriptor.readlink()) in names:
+                    found.add(int(process.name))
+                    break
+            except OSError:
+                continue
+    return found
+
+
+def _from_lsof(wanted: list[Path]) -> set[int]:
+    program = shutil.which("lsof")
+    present = [str(path) for path in wanted if path.exists()]
+    if program is None or not present:
+        return set()
+    try:
+        answer = subprocess.run(
+            [program, "-t", "--", *present], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return set()
+    return {int(line) for line in answer.stdout.split() if line.isdigit()}
+
+
+def _holder(pid: int) -> Holder:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:
+        words = _command_by_ps(pid)
+    words = [word for word in words if word]
+    names = [Path(word).name.lower() for word in words[:3]]
+    return Holder(pid, " ".join(words)[:200], any(_CLIENT.fullmatch(name) for name in names))
+
+
+def _command_by_ps(pid: int) -> list[str]:
+    program = shutil.which("ps")
+    if program is None:
+        return []
+    try:
+        answer = subprocess.run(
+            [program, "-o", "command=", "-p", str(pid)],
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return answer.stdout.split()

@@ -1,0 +1,301 @@
+"""Durable restore points: every write to an attached store is told here first (design 5.2, 5.3).
+
+An entry is one JSON file with the rows before and after. It is on disk before the first row is written, so that
+after a crash the rows themselves tell whether the write happened: ``recover`` compares and says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from sessions_app.domain.model import Row
+from sessions_app.domain.repair import RowChange, inverted
+
+from .atomic import write_atomic
+from .base import About, Store, StoreError
+from .changes import same_row
+
+type EntryState = Literal["prepared", "committed", "undone", "failed"]
+"""prepared: written down, outcome unknown yet; committed: the rows are written; failed: nothing was written;
+undone: taken back by a later entry (which names it in ``undoes``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One repair of one store. ``identity`` tells a file from another later put in its place (inode and size are facts of that day)."""
+
+    id: str
+    path: str
+    kind: str
+    state: EntryState
+    changes: tuple[RowChange, ...]
+    session_ids: tuple[str, ...]
+    hashes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    actor: str = ""
+    reason: str = ""
+    undoes: str = ""
+    undone_by: str = ""
+    backup: str = ""
+    failure: str = ""
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    prepared_at: str = ""
+    finished_at: str = ""
+
+    @property
+    def inverse(self) -> tuple[RowChange, ...]:
+        """The changes that take this repair back."""
+        return inverted(self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What became of a write that a crash interrupted. ``state``: old (nothing was written), new (all of it was), unclear."""
+
+    entry: Entry
+    state: Literal["old", "new", "unclear"]
+    words: str
+
+
+class Journal:
+    """The restore points in one directory (mode 0700; entries 0600). ``clock`` gives the time, aware, in UTC."""
+
+    def __init__(self, directory: Path, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self.directory = directory
+        self.clock = clock
+        self.unreadable: list[tuple[Path, str]] = []
+
+    def prepare(self, store: Store, changes: Sequence[RowChange], about: About | None = None) -> Entry:
+        """Write the restore point down; durable on return."""
+        about = about or About()
+        entry = Entry(
+            id=about.repair_id or self._new_id(),
+            path=str(store.path),
+            kind=store.kind,
+            state="prepared",
+            changes=tuple(changes),
+            session_ids=_session_ids(changes),
+            hashes=dict(about.hashes),
+            actor=about.actor,
+            reason=about.reason,
+            undoes=about.undoes,
+            backup=about.backup,
+            identity=_identity(store.path),
+            prepared_at=self.clock().isoformat(),
+        )
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._file(entry.id).exists():
+            raise FileExistsError(f"the journal has an entry {entry.id} already")
+        self._save(entry)
+        return entry
+
+    @contextmanager
+    def writing(
+        self, store: Store, changes: Sequence[RowChange], about: About | None = None
+    ) -> Iterator[Entry]:
+        """A prepared entry, locked while it is written so that another process's ``recover`` leaves it alone.
+
+        An exception inside means that nothing was written: the entry becomes "failed". A killed process leaves it "prepared".
+        """
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._lock(exclusive=False):
+            entry = self.prepare(store, changes, about)
+            try:
+                yield entry
+            except Exception as error:
+                if self.get(entry.id).state == "prepared":
+                    self.fail(entry.id, str(error))
+                raise
+
+    def commit(self, entry_id: str) -> Entry:
+        """The rows are written. Where the entry undoes another one, that one becomes "undone"."""
+        entry = self._finish(entry_id, "committed")
+        if entry.undoes:
+            with suppress(KeyError):
+                self._save(replace(self.get(entry.undoes), state="undone", undone_by=entry.id))
+        return entry
+
+    def fail(self, entry_id: str, why: str = "") -> Entry:
+        """Nothing was written."""
+        return self._finish(entry_id, "failed", failure=why)
+
+    def get(self, entry_id: str) -> Entry:
+        """Raises ``KeyError`` where there is no such entry."""
+        path = self._file(entry_id)
+        try:
+            return _decode(path.read_text("utf-8"))
+        except FileNotFoundError:
+            raise KeyError(entry_id) from None
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry, oldest first; files that are no entries are listed in ``unreadable``."""
+        self.unreadable.clear()
+        for path in sorted(self.directory.glob("rep_*.json")):
+            try:
+                yield _decode(path.read_text("utf-8"))
+            except (ValueError, KeyError, TypeError, OSError) as error:
+                self.unreadable.append((path, str(error)))
+
+    def recover(self, opener: Callable[[Path, str], Store]) -> list[Recovery]:
+        """Settle what a crash interrupted; to be called at start. Returns nothing while another process is writing.
+
+        ``opener(path, kind)`` opens the store. A storage folder that was left half written (its files are written one by
+        one) is put back to the old state.
+        """
+        if not self.directory.is_dir():
+            return []
+        with self._lock(exclusive=True) as free:
+            if not free:
+                return []
+            return [
+                self._settle(entry, opener) for entry in list(self.entries()) if entry.state == "prepared"
+            ]
+
+    def _settle(self, entry: Entry, opener: Callable[[Path, str], Store]) -> Recovery:
+        try:
+            with opener(Path(entry.path), entry.kind) as store:
+                state = store_state(store, entry.changes)
+                if state == "mixed":
+                    store.put_back(entry.changes)
+                    state = store_state(store, entry.changes)
+        except StoreError as error:
+            return Recovery(
+                entry, "unclear", f"The write was interrupted and the store cannot be read now: {error.words}"
+            )
+        what = f"Repair {entry.id} of {entry.path}"
+        if state == "new":
+            return Recovery(
+                self.commit(entry.id),
+                "new",
+                f"{what} was interrupted after it was written: the file has the new state.",
+            )
+        if state == "old":
+            entry = self.fail(entry.id, "interrupted before anything was written")
+            return Recovery(
+                entry, "old", f"{what} was interrupted before it was written: the file has the old state."
+            )
+        return Recovery(
+            entry,
+            "unclear",
+            f"{what} was interrupted, and its rows were changed by others since. The restore point is kept.",
+        )
+
+    def _finish(self, entry_id: str, state: EntryState, failure: str = "") -> Entry:
+        entry = replace(
+            self.get(entry_id), state=state, failure=failure, finished_at=self.clock().isoformat()
+        )
+        self._save(entry)
+        return entry
+
+    def _save(self, entry: Entry) -> None:
+        write_atomic(self._file(entry.id), _encode(entry).encode("ascii"))
+
+    def _file(self, entry_id: str) -> Path:
+        if not entry_id.startswith("rep_") or not entry_id.removeprefix("rep_").replace("-", "").isalnum():
+            raise KeyError(entry_id)
+        return self.directory / f"{entry_id}.json"
+
+    def _new_id(self) -> str:
+        """Sorts by time."""
+        return f"rep_{int(self.clock().timestamp() * 1000):012x}{secrets.token_hex(5)}"
+
+    @contextmanager
+    def _lock(self, *, exclusive: bool) -> Iterator[bool]:
+        """Writers share the lock, recovery needs it alone; the system lets it go when a process dies. Yields whether it was got."""
+        handle = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB if exclusive else fcntl.LOCK_SH)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(handle)
+
+
+def store_state(store: Store, changes: Sequence[RowChange]) -> Literal["old", "new", "mixed", "unclear"]:
+    """Whether the rows of ``changes`` are as before or as after them. mixed: some are, some are not; unclear: none is either."""
+    old = new = 0
+    for change in changes:
+        before = store.row(change.table, change.key)
+        after = before
+        if change.after is not None:
+            after = store.row(change.table, {column: change.after[column] for column in change.key})
+        if same_row(after, change.after):
+            new += 1
+        elif same_row(before, change.before):
+            old += 1
+    if store.kind == "sqlite":
+        # One transaction wrote them all, so one row tells; the others may have been changed by the client since.
+        return "new" if new else "old" if old else "unclear"
+    if old and new:
+        return "mixed"
+    return "new" if new else "old" if old else "unclear"
+
+
+def _session_ids(changes: Sequence[RowChange]) -> tuple[str, ...]:
+    found = []
+    for change in changes:
+        row = change.before if change.before is not None else change.after or {}
+        session_id = row.get("id") if change.table == "session" else row.get("session_id")
+        if isinstance(session_id, str):
+            found.append(session_id)
+    return tuple(dict.fromkeys(found))
+
+
+def _identity(path: Path) -> dict[str, Any]:
+    try:
+        facts = path.stat()
+    except OSError:
+        return {}
+    return {"inode": facts.st_ino, "device": facts.st_dev, "size": facts.st_size}
+
+
+def _encode(entry: Entry) -> str:
+    value = {name: getattr(entry, name) for name in Entry.__slots__}
+    value["changes"] = [
+        {"table": c.table, "key": _row_out(c.key), "before": _row_out(c.before), "after": _row_out(c.after)}
+        for c in entry.changes
+    ]
+    return json.dumps({"journal": 1, **value}, indent=1)
+
+
+def _decode(text: str) -> Entry:
+    value = json.loads(text)
+    if not isinstance(value, dict) or value.pop("journal", None) != 1:
+        raise ValueError("not a journal entry")
+    changes = tuple(
+        RowChange(c["table"], _row_in(c["key"]) or {}, _row_in(c["before"]), _row_in(c["after"]))
+        for c in value.pop("changes")
+    )
+    hashes = {key: (before, after) for key, (before, after) in value.pop("hashes").items()}
+    return Entry(changes=changes, session_ids=tuple(value.pop("session_ids")), hashes=hashes, **value)
+
+
+def _row_out(row: Row | None) -> dict[str, Any] | None:
+    """Bytes are wrapped; text that is not UTF-8 goes through JSON as escapes of its surrogates, which reads back the same."""
+    if row is None:
+        return None
+    return {
+        column: {"$base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+        for column, value in row.items()
+    }
+
+
+def _row_in(row: dict[str, Any] | None) -> Row | None:
+    if row is None:
+        return None
+    return {
+        column: base64.b64decode(value["$base64"]) if isinstance(value, dict) else value
+        for column, value in row.items()
+    }

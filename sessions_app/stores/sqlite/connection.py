@@ -1,0 +1,183 @@
+"""Opening foreign SQLite files (issue A 9, design 5.2): hostile until proven otherwise, and never disturbed.
+
+Every connection distrusts the schema, refuses extensions, runs under SQLite's own limits and never runs a trigger or a view.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sessions_app.stores.base import ErrorKind, StoreError
+
+MAX_VALUE_BYTES = 512 * 1024 * 1024
+"""The longest single value that is read; SQLite answers "too big" beyond it."""
+
+BUSY_SECONDS = 3.0
+"""How long to wait for another process's lock: below the client's own five seconds (format A7)."""
+
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_VALUE_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1_000_000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 500,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 10,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+
+_KINDS: dict[int, tuple[ErrorKind, str, str]] = {
+    sqlite3.SQLITE_NOTADB: (
+        "not-a-store",
+        "The file is not a SQLite database.",
+        "Check that the right file was chosen.",
+    ),
+    sqlite3.SQLITE_CORRUPT: (
+        "corrupt",
+        "The database disk image is malformed.",
+        "Recover it into a new file; keep this one together with its -wal.",
+    ),
+    sqlite3.SQLITE_BUSY: (
+        "busy",
+        "Another process holds a lock on the database.",
+        "Try again in a moment, or close opencode.",
+    ),
+    sqlite3.SQLITE_LOCKED: (
+        "busy",
+        "Another process holds a lock on the database.",
+        "Try again in a moment, or close opencode.",
+    ),
+    sqlite3.SQLITE_READONLY: (
+        "permission",
+        "The database or its folder cannot be written.",
+        "Check the permissions of file and folder.",
+    ),
+    sqlite3.SQLITE_PERM: (
+        "permission",
+        "The database cannot be accessed.",
+        "Check the permissions of file and folder.",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
+        "permission",
+        "The database cannot be opened.",
+        "Check the permissions of file and folder.",
+    ),
+    sqlite3.SQLITE_FULL: ("full", "The disk is full.", "Free some space and try again; nothing was written."),
+    sqlite3.SQLITE_INTERRUPT: (
+        "too-long",
+        "The query took too long and was stopped.",
+        "Try again when the machine is less busy.",
+    ),
+    sqlite3.SQLITE_TOOBIG: ("too-big", "A value in the database is too big to be read.", ""),
+    sqlite3.SQLITE_IOERR: (
+        "corrupt",
+        "The disk gave an error while the database was read or written.",
+        "Copy the database with its -wal to another disk.",
+    ),
+}
+
+
+def explained(error: sqlite3.Error, path: Path) -> StoreError:
+    """A ``StoreError`` with the kind, the words and the next step for what SQLite says."""
+    code = getattr(error, "sqlite_errorcode", None)
+    kind, words, next_step = _KINDS.get(
+        (code or 0) & 0xFF, ("schema", "The database cannot be read as expected.", "")
+    )
+    return StoreError(kind, path, f"{words} (SQLite: {error})", next_step)
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A read-only connection; a WAL in use by a running client is read as it should be.
+
+    Where the folder cannot be written and so no ``-shm`` can be made, the file is read as immutable, but only if there is no
+    ``-wal`` with changes that this would hide. Raises ``StoreError``.
+    """
+    try:
+        return _opened(path, "mode=ro")
+    except sqlite3.OperationalError as error:
+        if (error.sqlite_errorcode & 0xFF) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise explained(error, path) from error
+        if _has_content(Path(f"{path}-wal")):
+            raise StoreError(
+                "permission",
+                path,
+                "The database has changes in its -wal, which cannot be read because the folder cannot be written.",
+                "Copy the database together with its -wal into a folder of your own, or allow writing to the folder.",
+            ) from error
+        try:
+            return _opened(path, "mode=ro&immutable=1")
+        except sqlite3.Error as second:
+            raise explained(second, path) from second
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """A connection for one guarded write: foreign keys on, durable commits. Raises ``StoreError``."""
+    try:
+        connection = _opened(path, "mode=rw")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    return connection
+
+
+@contextlib.contextmanager
+def time_limit(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    """Statements inside are interrupted (``SQLITE_INTERRUPT``) when the time is over."""
+    end = time.monotonic() + seconds
+    connection.set_progress_handler(lambda: int(time.monotonic() > end), 10_000)
+    try:
+        yield
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+def quoted(name: str) -> str:
+    """A name as a SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def escaping_text(raw: bytes) -> str:
+    """Text as stored, bytes that are not UTF-8 kept as surrogate escapes (domain/model.py, ``Value``)."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    try:
+        harden(connection)
+        if "mode=ro" in mode:
+            connection.execute("PRAGMA query_only = ON")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def harden(connection: sqlite3.Connection) -> None:
+    """What every connection to a foreign file gets before its first statement."""
+    for limit, value in _LIMITS.items():
+        connection.setlimit(limit, value)
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_TRUSTED_SCHEMA, False)
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
+    connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, False)
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute("PRAGMA mmap_size = 0")
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False

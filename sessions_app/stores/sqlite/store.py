@@ -1,0 +1,289 @@
+"""opencode's database, read in place (format A3, B1) while a client may be writing it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.repair import RowChange
+from sessions_app.stores.base import Hook, Mark, Problem, Store, StoreError, fingerprint
+from sessions_app.stores.holders import Holder, LockState, database_files, holders, lock_state
+
+from .connection import escaping_text, explained, open_reader, quoted, time_limit
+from .schema import Schema, Table, probe
+from .writer import write
+
+READ_SECONDS = 60.0
+"""The longest that one query may run."""
+
+_CHUNK = 200
+"""Session rows fetched at once, so that a slow reader holds no transaction that would keep the client's WAL growing."""
+
+
+class SqliteStore(Store):
+    """A database of any version from 1.2.1 to 1.18.33, or of 2.x. Raises ``StoreError`` where it is none."""
+
+    kind = "sqlite"
+    writable = True
+
+    def __init__(self, path: Path, read_seconds: float = READ_SECONDS) -> None:
+        super().__init__(path)
+        self.read_seconds = read_seconds
+        self.connection = open_reader(path)
+        self.on_close(self.connection.close)
+        try:
+            self.schema: Schema = probe(self.connection)
+            self._projects: list[Row] | None = None
+            self._dialects = self._found_dialects()
+            if not self.schema.is_opencode:
+                raise StoreError(
+                    "not-a-store",
+                    path,
+                    "This is a SQLite database, but not one of opencode's: it has no sessions.",
+                    "Check that the right file was chosen.",
+                )
+        except sqlite3.Error as error:
+            self.close()
+            raise explained(error, path) from error
+        except StoreError:
+            self.close()
+            raise
+
+    @property
+    def dialects(self) -> tuple[DialectName, ...]:
+        return self._dialects
+
+    def sessions(self) -> Iterator[Row]:
+        ids = self._session_ids()
+        for start in range(0, len(ids), _CHUNK):
+            for session_id in ids[start : start + _CHUNK]:
+                row = self._session(session_id)
+                if row is not None:  # deleted by the client in the meantime
+                    yield row
+
+    def read(self, session_id: str) -> SessionRows:
+        with self.snapshot():
+            return self._read(session_id, self._all_projects())
+
+    def read_all(self) -> Iterator[SessionRows]:
+        self._projects = self._all_projects()
+        try:
+            yield from super().read_all()
+        finally:
+            self._projects = None
+
+    def row(self, table: str, key: Mapping[str, Any]) -> Row | None:
+        real = self.schema.real(table)
+        if real is None:
+            return None
+        where = " AND ".join(f"{quoted(column)} IS ?" for column in key)
+        found = self.query(f"{real.select()} WHERE {where} LIMIT 2", tuple(key.values()))
+        return dict(zip(real.columns, found[0], strict=True)) if len(found) == 1 else None
+
+    def mark(self) -> Mark:
+        """Per session: its row's time, how many messages and parts it has and when one was last written, and the client's
+        own counter of events (``event_sequence``, 1.14 on)."""
+        with self.snapshot():
+            states: dict[Any, list[object]] = {key: [] for key in self._session_ids()}
+            for name in self.schema.session_tables:
+                self._collect(
+                    states, f"SELECT id, time_updated, time_archived, project_id FROM {quoted(name)}"
+                )
+            for table in ("message", "part", "session_message"):
+                if self.schema.has(table, "time_updated"):
+                    # NOT INDEXED: one pass in file order beats a random access per index entry.
+                    self._collect(
+                        states,
+                        f"SELECT session_id, count(*), max(time_updated), max(rowid) FROM {table} NOT INDEXED GROUP BY session_id",
+                    )
+            if self.schema.has("event_sequence"):
+                self._collect(states, "SELECT aggregate_id, seq FROM event_sequence")
+        return Mark({str(key): fingerprint(*values) for key, values in states.items()})
+
+    def holders(self) -> list[Holder]:
+        return holders(database_files(self.path))
+
+    def locks(self) -> LockState:
+        """Whether another process is writing just now."""
+        return lock_state(self.path)
+
+    def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
+        return write(self, net, expect, at)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several queries of one state of the file."""
+        if self.connection.in_transaction:
+            yield
+            return
+        self._run("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.rollback()
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query. Raises ``StoreError``."""
+        return self._run(sql, values)
+
+    def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._fetch(sql, values)
+        except sqlite3.Error as error:
+            raise explained(error, self.path) from error
+
+    def _fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with time_limit(self.connection, self.read_seconds):
+            try:
+                return self.connection.execute(sql, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if "decode to UTF-8" not in str(error):
+                    raise
+            self.connection.text_factory = escaping_text
+            try:
+                return self.connection.execute(sql, values).fetchall()
+            finally:
+                self.connection.text_factory = str
+
+    def _read(self, session_id: str, projects: list[Row]) -> SessionRows:
+        session = self._session(session_id)
+        if session is None:
+            raise StoreError("no-session", self.path, f"There is no session {session_id}.")
+        epochs = self._owned("session_context_epoch", session_id)
+        return SessionRows(
+            session=session,
+            messages=_ordered(self._owned("message", session_id), "time_created", "id"),
+            parts=_ordered([*self._owned("part", session_id), *self._strays(session_id)], "message_id", "id"),
+            session_message=self._v2_rows(session_id),
+            projects=projects,
+            epoch=epochs[0] if epochs else None,
+            siblings=self._siblings(session),
+        )
+
+    def _session(self, session_id: Any) -> Row | None:
+        for name in self.schema.session_tables:
+            table = self.schema.tables[name]
+            found = self._rows(table, "id", session_id)
+            if found:
+                return found[0]
+        return None
+
+    def _session_ids(self) -> list[Any]:
+        found: dict[Any, tuple[Any, ...]] = {}
+        for name in self.schema.session_tables:
+            recent = "time_updated" if self.schema.has(name, "time_updated") else "id"
+            for session_id, updated in self.query(f"SELECT id, {recent} FROM {quoted(name)}"):
+                found.setdefault(session_id, (_rank(updated), _rank(session_id)))
+        return sorted(found, key=found.__getitem__, reverse=True)
+
+    def _owned(self, name: str, session_id: str) -> list[Row]:
+        table = self.schema.tables.get(name)
+        return (
+            []
+            if table is None or "session_id" not in table.columns
+            else self._rows(table, "session_id", session_id)
+        )
+
+    def _strays(self, session_id: str) -> list[Row]:
+        """Parts of this session's messages that name another session (rules 2.29): the client sends them (format A3)."""
+        if not (self.schema.has("part", "message_id") and self.schema.has("message", "session_id")):
+            return []
+        rowids = self.query(
+            "SELECT part.rowid FROM message JOIN part ON part.message_id = message.id WHERE message.session_id = ?1"
+            " EXCEPT SELECT rowid FROM part WHERE session_id = ?1",
+            (session_id,),
+        )
+        return [row for (rowid,) in rowids for row in self._rows(self.schema.tables["part"], "rowid", rowid)]
+
+    def _v2_rows(self, session_id: str) -> list[Row]:
+        rows = self._owned("session_message", session_id)
+        order = ("seq",) if self.schema.has("session_message", "seq") else ("time_created", "id")
+        return _ordered(rows, *order)
+
+    def _siblings(self, session: Row) -> list[Row]:
+        """The parent's row and the children's rows."""
+        found: list[Row] = []
+        parent = session.get("parent_id")
+        if parent is not None and parent != session["id"] and (row := self._session(parent)) is not None:
+            found.append(row)
+        for name in self.schema.session_tables:
+            if self.schema.has(name, "parent_id"):
+                found += self._rows(self.schema.tables[name], "parent_id", session["id"])
+        return list({row["id"]: row for row in found if row["id"] != session["id"]}.values())
+
+    def _all_projects(self) -> list[Row]:
+        if self._projects is not None:
+            return self._projects
+        table = self.schema.tables.get("project")
+        return (
+            []
+            if table is None
+            else [dict(zip(table.columns, row, strict=True)) for row in self.query(table.select())]
+        )
+
+    def _rows(self, table: Table, column: str, value: Any) -> list[Row]:
+        """Rows with this value in this column; where the file is damaged, those that can still be read."""
+        sql = f"{table.select()} WHERE {quoted(column)} = ?"
+        try:
+            rows = self._fetch(sql, (value,))
+        except sqlite3.DatabaseError as error:
+            if (error.sqlite_errorcode & 0xFF) not in (
+                sqlite3.SQLITE_CORRUPT,
+                sqlite3.SQLITE_TOOBIG,
+                sqlite3.SQLITE_IOERR,
+            ):
+                raise explained(error, self.path) from error
+            rows = self._one_by_one(table, column, value, error)
+        columns = table.columns
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def _one_by_one(
+        self, table: Table, column: str, value: Any, first: sqlite3.Error
+    ) -> list[tuple[Any, ...]]:
+        """The rows a damaged page leaves over, found through the index; the others become problems."""
+        if column == "rowid" or not table.has_rowid:
+            raise explained(first, self.path) from first
+        found: list[tuple[Any, ...]] = []
+        for (rowid,) in self.query(
+            f"SELECT rowid FROM {quoted(table.name)} WHERE {quoted(column)} = ?", (value,)
+        ):
+            try:
+                found += self._fetch(f"{table.select()} WHERE rowid = ?", (rowid,))
+            except sqlite3.DatabaseError as error:
+                self.problems.append(
+                    Problem(f"{table.name} row {rowid}", str(error), "sqlite-corrupt", str(value))
+                )
+        return found
+
+    def _found_dialects(self) -> tuple[DialectName, ...]:
+        found: list[DialectName] = []
+        if self._any("message"):
+            found.append("opencode-v1")
+        if self._any("session_message"):
+            found.append("opencode-v2")
+        return tuple(found) or (("opencode-v1",) if self.schema.has("message") else ("opencode-v2",))
+
+    def _any(self, name: str) -> bool:
+        return self.schema.has(name) and bool(self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 1"))
+
+    def _collect(self, states: dict[Any, list[object]], sql: str) -> None:
+        for session_id, *values in self.query(sql):
+            if session_id in states:
+                states[session_id].append(tuple(values))
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """SQLite's order of values: NULL, numbers, text, blobs."""
+    if value is None:
+        return (0, 0)
+    if isinstance(value, (int, float)):
+        return (1, value)
+    return (2, value) if isinstance(value, str) else (3, value)
+
+
+def _ordered(rows: list[Row], *columns: str) -> list[Row]:
+    return sorted(rows, key=lambda row: tuple(_rank(row.get(column)) for column in columns))

@@ -1,0 +1,152 @@
+"""What the stores that live in one text have in common: export files and row documents."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sessions_app.domain.dialects import apply as apply_changes
+from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.repair import RowChange
+from sessions_app.domain.rowdoc import rows_hash
+
+from .atomic import write_atomic
+from .base import Hook, Mark, Store, StoreError, no_hook
+from .changes import Difference, GuardRefused, netted
+from .holders import Holder, holders
+from .jsontext import encoded
+
+
+class TextStore(Store):
+    """Sessions read from one text, all of it in memory. ``on_disk`` is False for text from stdin or an archive."""
+
+    writable = True
+
+    def __init__(self, path: Path, text: str, on_disk: bool = True) -> None:
+        super().__init__(path)
+        self.text = text
+        self.on_disk = on_disk
+        self.writable = on_disk
+        self.loaded: dict[str, SessionRows] = {}
+        self._load(text)
+
+    @abstractmethod
+    def _load(self, text: str) -> None:
+        """Fill ``loaded`` and ``problems`` from ``text``."""
+
+    @abstractmethod
+    def rendered(self, changes: Sequence[RowChange]) -> str:
+        """The text with changed rows, in its own shape; sessions that no change names keep their text."""
+
+    @property
+    def dialects(self) -> tuple[DialectName, ...]:
+        found: list[DialectName] = []
+        if any(rows.messages or rows.parts for rows in self.loaded.values()):
+            found.append("opencode-v1")
+        if any(rows.session_message for rows in self.loaded.values()):
+            found.append("opencode-v2")
+        return tuple(found) or ("opencode-v1",)
+
+    def sessions(self) -> Iterator[Row]:
+        rows = sorted(self.loaded.values(), key=lambda rows: _time(rows.session), reverse=True)
+        return iter([each.session for each in rows])
+
+    def read(self, session_id: str) -> SessionRows:
+        try:
+            return self.loaded[session_id]
+        except KeyError:
+            raise StoreError("no-session", self.path, f"There is no session {session_id}.") from None
+
+    def mark(self) -> Mark:
+        return Mark({session_id: rows_hash(rows) for session_id, rows in self.loaded.items()})
+
+    def row(self, table: str, key: Mapping[str, Any]) -> Row | None:
+        for rows in self.loaded.values():
+            for row in table_rows(rows, table):
+                if all(row.get(column) == value for column, value in key.items()):
+                    return row
+        return None
+
+    def holders(self) -> list[Holder]:
+        return holders([self.path]) if self.on_disk else []
+
+    def write_copy(self, dest: Path, changes: Sequence[RowChange]) -> None:
+        """Write the text with ``changes`` to another file. Raises ``GuardRefused`` where a row is not as planned."""
+        net = netted(changes)
+        self._guard(net)
+        write_atomic(dest, encoded(self.rendered(net)), mode=None if dest.exists() else 0o644)
+
+    def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook = no_hook) -> float:
+        if not self.on_disk:
+            raise StoreError(
+                "read-only",
+                self.path,
+                "Text from a pipe or an archive cannot be written in place.",
+                "Give --output a file name.",
+            )
+        for session_id, wanted in expect.items():
+            if session_id not in self.loaded or rows_hash(self.loaded[session_id]) != wanted:
+                raise GuardRefused(
+                    [Difference("session", session_id, "", "the session was changed since the plan was made")]
+                )
+        text = self.rendered(net)
+        at("begun")
+        self._check_unchanged()
+        write_atomic(self.path, encoded(text))
+        at("written")
+        self.text = text
+        self.loaded = {}
+        self.problems = []
+        self._load(text)
+        return 0.0
+
+    def _check_unchanged(self) -> None:
+        from .jsontext import decoded
+
+        try:
+            now = decoded(self.path.read_bytes())
+        except OSError as error:
+            raise StoreError(
+                "missing", self.path, f"The file cannot be read any more: {error.strerror}."
+            ) from error
+        if now != self.text:
+            raise GuardRefused(
+                [Difference("session", "", "", f"the file {self.path.name} was changed since it was opened")]
+            )
+
+
+def table_rows(rows: SessionRows, table: str) -> Iterable[Row]:
+    """The rows of one table."""
+    if table == "session":
+        return [rows.session]
+    return {
+        "message": rows.messages,
+        "part": rows.parts,
+        "session_message": rows.session_message,
+        "project": rows.projects,
+    }[table]
+
+
+def changes_of(rows: SessionRows, changes: Sequence[RowChange]) -> tuple[RowChange, ...]:
+    """The changes that belong to this session: those of rows it has, and rows that are put into it."""
+    found = []
+    for change in changes:
+        row = change.before if change.before is not None else change.after
+        assert row is not None
+        owner = row.get("id") if change.table == "session" else row.get("session_id")
+        if owner == rows.id or (
+            change.table == "project" and any(project.get("id") == row.get("id") for project in rows.projects)
+        ):
+            found.append(change)
+    return tuple(found)
+
+
+def changed_rows(rows: SessionRows, changes: Sequence[RowChange]) -> SessionRows:
+    return apply_changes(rows, changes)
+
+
+def _time(row: Row) -> tuple[float, str]:
+    value = row.get("time_updated") or row.get("time_created")
+    return (float(value) if isinstance(value, (int, float)) else 0.0, str(row.get("id", "")))
