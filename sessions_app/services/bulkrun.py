@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 CHUNK = 25
 """Sessions that one chunk takes at most."""
-LEASE = timedelta(seconds=120)
+LEASE = timedelta(seconds=60)
 """After this long without a sign of life a chunk counts as dead, and its batch may be taken up again."""
 
 type Clock = Callable[[], datetime]

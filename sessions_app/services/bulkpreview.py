@@ -1,0 +1,206 @@
+"""What a bulk repair would do, before anything is done: by rule, what is left alone and why, and a few sessions planned for real."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from sessions_app.domain.repair import RowChange
+from sessions_app.domain.rules import REGISTRY
+from sessions_app.models import Finding, Session
+
+from .bulk import BulkOptions, Selection
+from .repairing import repair_plan, repair_preview
+from .writing import RepairRefused
+
+DIFF_LINES = 60
+EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """One rule's findings of one safety. ``taken`` says whether these options repair them, ``why`` not where they do not."""
+
+    rule: str
+    title: str
+    severity: str
+    safety: str
+    sessions: int
+    findings: int
+    taken: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Sessions of the selection that would not be changed, and why."""
+
+    why: str
+    sessions: int
+    examples: tuple[tuple[int, str], ...]
+    """Id and name of a few."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowDiff:
+    """One row before and after, as the lines of a unified diff of its pretty-printed JSON."""
+
+    row: str
+    lines: tuple[str, ...]
+    cut: int
+    """Lines left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One session's real plan. ``problem`` says why there is none."""
+
+    session: int
+    name: str
+    operations: tuple[str, ...] = ()
+    changes: int = 0
+    diffs: tuple[RowDiff, ...] = ()
+    accepted_before: bool | None = None
+    accepted_after: bool | None = None
+    warning: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPreview:
+    words: str
+    total: int
+    repairable: int
+    unjudged: int
+    """Sessions not scanned yet: they are read and judged when their turn comes."""
+    rules: tuple[RuleLine, ...]
+    skipped: tuple[Skip, ...]
+    samples: tuple[Sample, ...]
+
+
+def bulk_preview(
+    *, selection: Selection, options: BulkOptions, now: datetime, samples: int = EXAMPLES
+) -> BulkPreview:
+    """Counts come from the last scans; the samples are planned against the stored rows as they are now."""
+    sessions = selection.query()
+    chosen = sessions.order_by().values("pk")
+    judged = Session.objects.filter(pk__in=chosen)
+    taken = Exists(Finding.objects.filter(_taken(options), session=OuterRef("pk")))
+    gone, broken = Q(missing_since__isnull=False), Q(health=Session.Health.UNREADABLE) | ~Q(error="")
+    unjudged = Q(scanned_at=None)
+    repairable = judged.filter(taken).exclude(gone | broken | unjudged)
+    any_finding = Exists(Finding.objects.filter(session=OuterRef("pk")))
+    calm = judged.exclude(taken).exclude(gone | broken | unjudged)
+    skipped = (
+        _skip("No longer in its source", judged.filter(gone)),
+        _skip("Its rows could not be read", judged.filter(broken).exclude(gone)),
+        _skip("Nothing was found in it", calm.exclude(any_finding)),
+        _skip("What was found in it is left alone by these options", calm.filter(any_finding)),
+    )
+    first = sessions.filter(pk__in=repairable.values("pk")).select_related("source")[:samples]
+    return BulkPreview(
+        words=selection.words,
+        total=judged.count(),
+        repairable=repairable.count(),
+        unjudged=judged.filter(unjudged).exclude(gone | broken).count(),
+        rules=_rules(chosen, options),
+        skipped=tuple(skip for skip in skipped if skip.sessions),
+        samples=tuple(_sample(session, options, now) for session in first),
+    )
+
+
+def _taken(options: BulkOptions) -> Q:
+    """Findings that these options repair, as far as a scan can tell."""
+    allowed = Q(safety="safe") | (Q(safety="lossy") if options.safety == "lossy" else Q(pk__in=()))
+    if options.choices:
+        allowed |= Q(key__in=options.choices) | Q(rule__in=options.choices)
+    wanted = Q(rule__in=options.rules) if options.rules else ~Q(severity="info")
+    return allowed & wanted
+
+
+def _why_left(rule: str, severity: str, safety: str, options: BulkOptions) -> str:
+    if options.rules and rule not in options.rules:
+        return "not chosen"
+    if safety == "manual" and rule not in options.choices:
+        return "done by hand"
+    if safety == "lossy" and options.safety != "lossy" and rule not in options.choices:
+        return "drops something: tick it to include it"
+    if severity == "info" and not options.rules:
+        return "only for information"
+    return ""
+
+
+def _rules(chosen: QuerySet[Session, dict[str, int]], options: BulkOptions) -> tuple[RuleLine, ...]:
+    counted = (
+        Finding.objects.filter(session__in=chosen)
+        .order_by()
+        .values_list("rule", "severity", "safety")
+        .annotate(sessions=Count("session", distinct=True), findings=Count("pk"))
+        .order_by("-sessions", "rule", "severity", "safety")
+    )
+    titles = {rule.code: rule.title for rule in REGISTRY.values()}
+    lines = []
+    for rule, severity, safety, sessions, findings in counted:
+        why = _why_left(rule, severity, safety, options)
+        lines.append(
+            RuleLine(rule, titles.get(rule, rule), severity, safety, sessions, findings, not why, why)
+        )
+    return tuple(lines)
+
+
+def _skip(why: str, sessions: QuerySet[Session]) -> Skip:
+    examples = sessions.order_by("-time_updated", "-pk").values_list("pk", "title", "stored_id")[:EXAMPLES]
+    return Skip(why, sessions.count(), tuple((pk, title or stored_id) for pk, title, stored_id in examples))
+
+
+def _sample(session: Session, options: BulkOptions, now: datetime) -> Sample:
+    name = session.title or session.stored_id
+    try:
+        planned = repair_plan(session=session, options=options.repair_options(), now=now)
+    except RepairRefused as refusal:
+        return Sample(session.pk, name, problem=refusal.words)
+    if not planned.plan.changes:
+        return Sample(session.pk, name, problem="Nothing to repair in it as it is stored now.")
+    seen = repair_preview(planned=planned)
+    return Sample(
+        session=session.pk,
+        name=name,
+        operations=tuple(
+            dict.fromkeys(operation.why for operation in planned.plan.operations if operation.why)
+        ),
+        changes=len(planned.plan.changes),
+        diffs=tuple(row_diff(change) for change in planned.plan.changes[:EXAMPLES]),
+        accepted_before=seen.before.accepted if seen.before else None,
+        accepted_after=seen.after.accepted if seen.after else None,
+        warning=planned.warning,
+    )
+
+
+def row_diff(change: RowChange, limit: int = DIFF_LINES) -> RowDiff:
+    """A row change in lines: what goes, what comes."""
+    before, after = _lines(change.before), _lines(change.after)
+    lines = [
+        line
+        for line in difflib.unified_diff(before, after, n=2, lineterm="")
+        if not line.startswith(("---", "+++"))
+    ]
+    name = " ".join(str(value) for value in change.key.values())
+    return RowDiff(f"{change.table} {name}", tuple(lines[:limit]), max(0, len(lines) - limit))
+
+
+def _lines(row: dict[str, object] | None) -> list[str]:
+    """Columns a line each, JSON text in them laid out."""
+    if row is None:
+        return []
+    lines: list[str] = []
+    for column, value in row.items():
+        try:
+            shown = json.loads(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+        except ValueError:
+            shown = value
+        lines += f"{column}: {json.dumps(shown, indent=2, ensure_ascii=False, default=repr)}".splitlines()
+    return lines
