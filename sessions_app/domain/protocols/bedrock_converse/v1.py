@@ -1,0 +1,129 @@
+"""bedrock-converse bodies of the V1 client, which writes them with ``@ai-sdk/amazon-bedrock`` (wire-rules 6.1 step 10).
+
+Read from source, not verified against recordings.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sessions_app.domain import jsjson
+from sessions_app.domain.lowering.types import Body, Lowered, Origin, Provenance
+from sessions_app.domain.lowering.v1 import JS_SPACE, is_blank
+from sessions_app.domain.protocols.v1_prompt import PromptMessage, grouped, prompt, unsupported
+from sessions_app.domain.target import Target
+
+type _Blocks = list[tuple[dict[str, Any], Origin]]
+
+_IMAGES: Final = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
+_DOCUMENTS: Final = {
+    "application/pdf": "pdf",
+    "text/csv": "csv",
+    "application/msword": "doc",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
+    "application/vnd.ms-excel": "xls",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "text/html": "html",
+    "text/plain": "txt",
+    "text/markdown": "md",
+}
+
+
+def write(lowered: Lowered, target: Target) -> Body:
+    """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send."""
+    messages: list[dict[str, Any]] = []
+    provenance: Provenance = {}
+    writer = _Writer()
+    groups = list(grouped(prompt(lowered, target)))
+    for index, group in enumerate(groups):
+        assistant = group[0].role == "assistant"
+        blocks: _Blocks = []
+        for position, message in enumerate(group):
+            last = index == len(groups) - 1 and position == len(group) - 1
+            blocks += writer.assistant(message, last) if assistant else writer.user(message)
+        at = ("messages", index)
+        provenance[at] = group[0].origin
+        for position, (_, origin) in enumerate(blocks):
+            provenance[*at, "content", position] = origin
+        messages.append({"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]})
+    body = {"modelId": target.model, "messages": messages}
+    return Body("bedrock-converse", body, provenance, verified=False)
+
+
+class _Writer:
+    """Counts the documents without a name of their own."""
+
+    def __init__(self) -> None:
+        self.documents = 0
+
+    def user(self, message: PromptMessage) -> _Blocks:
+        blocks: _Blocks = []
+        for block, origin in zip(message.blocks, message.origins, strict=True):
+            if message.role == "tool":
+                written = {"toolResult": {"toolUseId": block["id"], "content": self._content(block["result"], origin)}}
+            elif block["type"] == "text":
+                written = {"text": block["text"]}
+            else:
+                written = self._file(block["mediaType"], block.get("data", ""), block.get("filename"), origin)
+            blocks.append((written, origin))
+        return blocks
+
+    def _content(self, result: dict[str, Any], origin: Origin) -> list[dict[str, Any]]:
+        """A result's content; there is no status, so errors look like successes."""
+        kind, value = result["type"], result["value"]
+        if kind != "content":
+            return [{"text": jsjson.encode(value) if kind == "json" else value}]
+        return [
+            {"text": item["text"]}
+            if item["type"] == "text"
+            else self._file(item["mime"], item["uri"].partition(",")[2], None, origin)
+            for item in value
+        ]
+
+    def _file(self, media_type: str, data: str, filename: str | None, origin: Origin) -> dict[str, Any]:
+        if media_type.startswith("image/"):
+            kind = "jpeg" if media_type == "image/*" else _IMAGES.get(media_type)
+            if kind is None:
+                raise unsupported(f"image mime type: {media_type}", origin)
+            return {"image": {"format": kind, "source": {"bytes": data}}}
+        kind = _DOCUMENTS.get(media_type)
+        if kind is None:
+            raise unsupported(f"file mime type: {media_type}", origin)
+        if filename:
+            name = filename.rpartition(".")[0] or filename
+        else:
+            self.documents += 1
+            name = f"document-{self.documents}"
+        return {"document": {"format": kind, "name": name, "source": {"bytes": data}}}
+
+    def assistant(self, message: PromptMessage, last: bool) -> _Blocks:
+        """The blocks of one message; in the last message of the request the last text is trimmed."""
+        reasons = any(block["type"] == "reasoning" for block in message.blocks)
+        blocks: _Blocks = []
+        for index, (part, origin) in enumerate(zip(message.blocks, message.origins, strict=True)):
+            trim = last and index == len(message.blocks) - 1
+            block = _assistant_block(part, reasons, trim)
+            if block is not None:
+                blocks.append((block, origin))
+        return blocks
+
+
+def _assistant_block(part: dict[str, Any], reasons: bool, trim: bool) -> dict[str, Any] | None:
+    kind = part["type"]
+    if kind == "text":
+        # Beside reasoning even blank text keeps its place, since signatures cover what stands around them (B6).
+        if is_blank(part["text"]) and not reasons:
+            return None
+        return {"text": part["text"].strip(JS_SPACE) if trim else part["text"]}
+    if kind == "reasoning":
+        state = part.get("providerMetadata", {}).get("bedrock", {})
+        if state.get("signature") is not None:
+            text = part["text"].strip(JS_SPACE) if trim else part["text"]
+            return {"reasoningContent": {"reasoningText": {"text": text, "signature": state["signature"]}}}
+        if state.get("redactedData") is not None:
+            return {"reasoningContent": {"redactedReasoning": {"data": state["redactedData"]}}}
+        return None
+    if kind != "tool-call":
+        return None
+    use: dict[str, Any] = {"toolUseId": part["id"], "name": part["name"]}
+    return {"toolUse": {**use, "input": part["input"]} if "input" in part else use}
