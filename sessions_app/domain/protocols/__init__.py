@@ -1,0 +1,77 @@
+"""The wire formats: one package each, with its writers and its rules, and the line here that registers it (design 3).
+
+Modules are loaded when a protocol is first used, so that this package can be imported from anywhere in the domain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sessions_app.domain.lowering.types import Body, Lowered, Provenance
+    from sessions_app.domain.protocols.checking import RuleFacts
+    from sessions_app.domain.target import ProtocolName, Target
+    from sessions_app.domain.verdict import Verdict, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A wire format. ``package`` holds ``v1`` and ``v2`` (the writers of either client, ``write(lowered, target)``), ``rules``
+    (``check``, ``not_checkable``) and the facts of its rules. ``title`` is for people; ``verified`` says that recordings confirm
+    the V1 writer (design 6)."""
+
+    name: ProtocolName
+    package: str
+    title: str
+    verified: bool = False
+    facts: str = "facts"
+
+    def write(self, dialect: str, lowered: Lowered, target: Target) -> Body:
+        """The request body as the client of ``dialect`` ("v1" or "v2") would send it."""
+        return cast("Body", self._module(dialect).write(lowered, target))
+
+    def check(self, body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
+        """The rules the body breaks, the likeliest answer first; warnings have certainty "uncertain"."""
+        return cast("list[Violation]", self._module("rules").check(body, target, provenance))
+
+    def not_checkable(self, body: dict[str, Any], target: Target) -> tuple[str, ...]:
+        """Ids of the rules that no offline check can decide for this body."""
+        return cast("tuple[str, ...]", self._module("rules").not_checkable(body, target))
+
+    @property
+    def rules(self) -> Mapping[str, RuleFacts]:
+        """Tag, certainty and causes of every rule of this protocol, by id of wire-rules."""
+        return cast("Mapping[str, RuleFacts]", self._module(self.facts).FACTS)
+
+    def _module(self, name: str) -> Any:
+        return import_module(f"{__name__}.{self.package}.{name}")
+
+
+REGISTRY: dict[str, Protocol] = {
+    protocol.name: protocol
+    for protocol in (
+        Protocol("anthropic-messages", "anthropic_messages", "Anthropic Messages", verified=True),
+        Protocol("openai-chat", "openai_chat", "OpenAI Chat Completions", verified=True),
+        Protocol("openai-responses", "openai_responses", "OpenAI Responses"),
+        Protocol("gemini", "gemini", "Gemini generateContent", facts="rules"),
+        Protocol("bedrock-converse", "bedrock_converse", "Bedrock Converse"),
+    )
+}
+
+
+def judge(body: Body, target: Target) -> Verdict:
+    """What the provider would answer to this body: it is accepted exactly when no rule is broken for certain.
+
+    The body must already end in the prompt that would be sent ("continue", design 2), so that tail rules speak of the request.
+    """
+    from sessions_app.domain.verdict import Verdict
+
+    protocol = REGISTRY[target.protocol]
+    found = protocol.check(body.body, target, body.provenance)
+    violations = tuple(violation for violation in found if violation.certainty != "uncertain")
+    warnings = tuple(violation for violation in found if violation.certainty == "uncertain")
+    return Verdict(target, not violations, violations, warnings, protocol.not_checkable(body.body, target))

@@ -96,7 +96,7 @@ PROVIDERS: dict[str, Provider] = {
     "xai": Provider("openai-responses", "@ai-sdk/xai", "xai", hosts=("x.ai",)),
     "azure": _AZURE,
     "azure-cognitive-services": _AZURE,
-    "google": Provider("gemini", GOOGLE, hosts=("generativelanguage.googleapis.com",)),
+    "google": Provider("gemini", GOOGLE, "gemini-openai", hosts=("generativelanguage.googleapis.com",)),
     "google-vertex": Provider(
         "gemini", "@ai-sdk/google-vertex", by_model=(_CLAUDE_ON_VERTEX,), hosts=("aiplatform.googleapis.com",)
     ),

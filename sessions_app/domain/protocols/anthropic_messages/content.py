@@ -1,0 +1,182 @@
+"""What content may be sent: emptiness, roles, the tail, system messages, broken text (A8 to A12, A16 to A20, A22, A25, A31)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sessions_app.domain.protocols.anthropic_messages.view import THINKING, Block, Message, View
+from sessions_app.domain.protocols.checking import lone_surrogates, objects, survey, text_of
+from sessions_app.domain.verdict import Violation
+
+BODY_LIMIT = 32 * 1024 * 1024
+
+
+def empty_text(view: View) -> Iterator[Violation]:
+    """A8 and A12: no empty text block. A bare empty string is no block: legal for an assistant (A11), A10 for a user."""
+    for block in view.blocks:
+        if block.kind != "text" or block.bare or block.text:
+            continue
+        if "cache_control" in block.data:
+            error = f"{block.position}.text: cache_control cannot be set for empty text blocks"
+            yield view.request.broken("A12", error, f"{block.position}.text", block.pointer)
+        yield view.request.broken(
+            "A8", "messages: text content blocks must be non-empty", block.position, block.pointer
+        )
+
+
+def blank_text(view: View) -> Iterator[Violation]:
+    """A9: no text of whitespace alone. Between signed thinking the client itself puts it there: a warning (design 6, A23)."""
+    for message in view.messages:
+        blanks = [
+            block
+            for block in message.blocks
+            if block.kind == "text" and block.text and not block.text.strip()
+        ]
+        if not blanks:
+            continue
+        doubtful = message.role == "assistant" and message.signed
+        for block in blanks:
+            error = "messages: text content blocks must contain non-whitespace text"
+            yield view.request.broken("A9", error, block.position, block.pointer, doubtful=doubtful)
+    for index, part in enumerate(view.request.list_of("system")):
+        if part.get("type") == "text" and not text_of(part.get("text")).strip():
+            error = "system: text content blocks must contain non-whitespace text"
+            yield view.request.broken("A9", error, f"system.{index}", ("system", index))
+
+
+def empty_messages(view: View) -> Iterator[Violation]:
+    """A10, and A10o on servers that still have it. An empty assistant message is legal elsewhere (A11)."""
+    last = view.last
+    for message in view.messages:
+        if not message.empty:
+            continue
+        if view.older:
+            if message is last and message.role == "assistant":
+                continue
+            error = f"{message.position}: all messages must have non-empty content except for the optional final assistant message"
+            yield view.request.broken("A10o", error, message.position, message.pointer)
+        elif message.role == "user":
+            error = "user messages must have non-empty content"
+            yield view.request.broken("A10", error, message.position, message.pointer)
+
+
+def first_message(view: View) -> Iterator[Violation]:
+    """A19: there is a message, and the first is a user's."""
+    if not view.messages:
+        yield view.request.broken(
+            "A19", "messages: at least one message is required", "messages", ("messages",)
+        )
+    elif view.messages[0].role not in ("user", "system"):
+        error = 'messages: first message must use the "user" role'
+        yield view.request.broken("A19", error, "messages.0", ("messages", 0))
+
+
+def same_roles(view: View) -> Iterator[Violation]:
+    """A20: alternation is no rule of the vendor any more; gateways of unknown make may still have it. One warning per body."""
+    if not view.older:
+        return
+    for group in view.groups:
+        if len(group.messages) > 1 and group.role in ("user", "assistant"):
+            second = group.messages[1]
+            error = (
+                'messages: roles must alternate between "user" and "assistant", but found multiple '
+                f'"{group.role}" roles in a row'
+            )
+            yield view.request.broken("A20", error, second.position, second.pointer, doubtful=True)
+            return
+
+
+def assistant_tail(view: View) -> Iterator[Violation]:
+    """A16, A17, A18: what a request that ends in an assistant turn may look like."""
+    last = view.last
+    if last is None or last.role != "assistant":
+        return
+    request = view.request
+    final = last.blocks[-1] if last.blocks else None
+    if final is not None and final.kind in THINKING:
+        error = f"{last.position}: The final block in an assistant message cannot be `thinking`."
+        yield request.broken("A18", error, last.position, final.pointer)
+        return
+    if final is not None and final.kind == "tool_use":
+        return
+    if request.model.prefill is not True:
+        error = "This model does not support assistant message prefill. The conversation must end with a user message."
+        yield request.broken(
+            "A17", error, last.position, last.pointer, doubtful=request.model.prefill is None
+        )
+    if request.model.prefill is not False and final is not None and final.text != final.text.rstrip():
+        error = "messages: final assistant content cannot end with trailing whitespace"
+        yield request.broken("A16", error, final.position, final.pointer)
+
+
+def system_messages(view: View) -> Iterator[Violation]:
+    """A22: role system inside messages, on models that know it, in the places where it may stand."""
+    for place, message in enumerate(view.messages):
+        if message.role != "system":
+            continue
+        model = view.request.model
+        if model.mid_system is not True:
+            error = "role 'system' is not supported on this model"
+            yield view.request.broken(
+                "A22", error, message.position, message.pointer, tag="R", doubtful=model.mid_system is None
+            )
+        elif not _system_fits(view, place):
+            error = f"{message.position}: role 'system' is not allowed at this position"
+            yield view.request.broken("A22", error, message.position, message.pointer)
+
+
+def _system_fits(view: View, place: int) -> bool:
+    before = view.messages[place - 1] if place else None
+    after = view.messages[place + 1] if place + 1 < len(view.messages) else None
+    return before is not None and _takes_system(before) and (after is None or after.role == "assistant")
+
+
+def _takes_system(before: Message) -> bool:
+    if before.role == "user":
+        return True
+    last = before.blocks[-1].kind if before.blocks else ""
+    return before.role == "assistant" and (last == "server_tool_use" or last.endswith("_tool_result"))
+
+
+def error_results(view: View) -> Iterator[Violation]:
+    """A25: a result marked as error holds text only."""
+    for block in view.blocks:
+        if block.kind != "tool_result" or block.data.get("is_error") is not True:
+            continue
+        if any(item.get("type") != "text" for item in objects(block.data.get("content"))):
+            where = f"{block.position}.tool_result"
+            yield view.request.broken(
+                "A25", f"{where}: all content must be type `text` if `is_error` is true", where, block.pointer
+            )
+
+
+def broken_text(view: View) -> Iterator[Violation]:
+    """A29 and A31: the size of the request, and half surrogate pairs in any string of it."""
+    size, halved = survey(view.request.body)
+    if size > BODY_LIMIT:
+        yield view.request.broken(
+            "A29", "request_too_large: Request exceeds the maximum size", "messages", ("messages",)
+        )
+    if not halved:
+        return
+    for pointer in lone_surrogates(view.request.body):
+        # The column is one of the client's whole request, which holds prompts that no store keeps.
+        error = "The request body is not valid JSON: no low surrogate in string: line 1 column N (char N)"
+        yield view.request.broken("A31", error, ".".join(map(str, pointer[:4])), pointer)
+
+
+def nested_empty_text(view: View) -> Iterator[Violation]:
+    """A8 inside a result: no probe is known (wire-rules 1b), so a warning."""
+    for block in view.blocks:
+        if block.kind == "tool_result":
+            yield from _nested(view, block)
+
+
+def _nested(view: View, block: Block) -> Iterator[Violation]:
+    for index, item in enumerate(objects(block.data.get("content"))):
+        if item.get("type") == "text" and item.get("text") == "":
+            position = f"{block.position}.tool_result.content.{index}"
+            error = "messages: text content blocks must be non-empty"
+            yield view.request.broken(
+                "A8", error, position, (*block.pointer, "content", index), doubtful=True
+            )

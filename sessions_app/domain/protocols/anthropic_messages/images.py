@@ -1,0 +1,87 @@
+"""Images and documents: size, number, truth of the label (A26 to A29)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sessions_app.domain.protocols.anthropic_messages.view import Block, View
+from sessions_app.domain.protocols.checking import Pointer, objects, text_of
+from sessions_app.domain.protocols.media import MIB, Sniffed, sniff
+from sessions_app.domain.verdict import Violation
+
+EDGE = 8000
+MANY = 20
+EDGE_MANY = 2000
+_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+
+
+class _Image(NamedTuple):
+    position: str
+    pointer: Pointer
+    declared: str
+    data: str
+
+
+def images(view: View) -> Iterator[Violation]:
+    """A26 (edges; smaller in requests with many images), A27 (bytes), A28 (label and decodability), A29 (number)."""
+    found = list(_images(view))
+    limit = view.request.model.max_images
+    for place, image in enumerate(found):
+        if place >= limit:
+            error = f"messages: too many images: {len(found)} > {limit}"
+            yield view.request.broken("A29", error, image.position, image.pointer)
+            break
+    edge = EDGE_MANY if len(found) > MANY else EDGE
+    for image in found:
+        yield from _image(view, image, sniff(image.data), edge)
+
+
+def _image(view: View, image: _Image, real: Sniffed, edge: int) -> Iterator[Violation]:
+    request = view.request
+    megabytes = 5 if _five_megabytes(view) else 10
+    if real.encoded > megabytes * MIB:
+        error = f"{image.position}.image.source.base64: image exceeds {megabytes} MB maximum: {real.encoded} bytes > {megabytes * MIB} bytes"
+        yield request.broken("A27", error, f"{image.position}.image.source.base64", image.pointer)
+    if max(real.width, real.height) > edge:
+        where = f"{image.position}.image.source.base64.data"
+        many = "for many-image requests: " if edge == EDGE_MANY else ""
+        error = f"{where}: At least one of the image dimensions exceed max allowed size{':' if not many else ''} {many}{edge} pixels"
+        yield request.broken("A26", error, where, image.pointer)
+    if not real.valid or (real.mime not in _TYPES and real.mime):
+        yield request.broken("A28", "Could not process image", image.position, image.pointer)
+    elif not real.mime:
+        yield request.broken("A28", "Could not process image", image.position, image.pointer, doubtful=True)
+    elif real.mime != image.declared:
+        error = f"The image was specified using the {image.declared} media type, but the image appears to be a {real.mime} image"
+        yield request.broken(
+            "A28", f"{image.position}.image.source.base64.data: {error}", image.position, image.pointer
+        )
+
+
+def _five_megabytes(view: View) -> bool:
+    """Bedrock, Vertex and servers of unknown make keep the old limit (A27)."""
+    target = view.request.target
+    return view.older or target.protocol == "bedrock-converse" or "vertex" in target.provider
+
+
+def _images(view: View) -> Iterator[_Image]:
+    for block in view.blocks:
+        if block.kind == "image":
+            yield from _base64(block.data, block.position, block.pointer)
+        elif block.kind == "tool_result":
+            yield from _nested(block)
+
+
+def _nested(block: Block) -> Iterator[_Image]:
+    for index, item in enumerate(objects(block.data.get("content"))):
+        if item.get("type") == "image":
+            yield from _base64(
+                item, f"{block.position}.tool_result.content.{index}", (*block.pointer, "content", index)
+            )
+
+
+def _base64(data: dict[str, object], position: str, pointer: Pointer) -> Iterator[_Image]:
+    source = data.get("source")
+    if isinstance(source, dict) and source.get("type") == "base64":
+        yield _Image(position, pointer, text_of(source.get("media_type")), text_of(source.get("data")))

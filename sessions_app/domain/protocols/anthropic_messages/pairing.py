@@ -1,0 +1,216 @@
+"""Calls and results: who answers whom, under which id (A1 to A7, A2s)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sessions_app.domain.protocols.anthropic_messages.view import Block, Group, View
+from sessions_app.domain.protocols.checking import Tag, text_of
+from sessions_app.domain.verdict import Violation
+
+_ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
+
+
+def unanswered_calls(view: View) -> Iterator[Violation]:
+    """A1: every client call is answered in the leading run of results behind its assistant turn."""
+    for place, group in enumerate(view.groups):
+        if group.role != "assistant":
+            continue
+        follower = view.groups[place + 1] if place + 1 < len(view.groups) else None
+        answered = {_result_id(block) for block in _leading_results(follower)}
+        tag: Tag = "T" if follower is None else "P"
+        for message in group.messages:
+            missing = [
+                block for block in message.blocks if block.kind == "tool_use" and _id(block) not in answered
+            ]
+            if missing:
+                names = ", ".join(dict.fromkeys(_id(block) for block in missing))
+                error = (
+                    f"{message.position}: `tool_use` ids were found without `tool_result` blocks immediately after: {names}. "
+                    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+                )
+                yield view.request.broken("A1", error, message.position, missing[0].pointer, tag=tag)
+
+
+def blocks_behind_calls(view: View) -> Iterator[Violation]:
+    """A1, as a warning: text or thinking behind a call in one assistant message was reported to bring A1's error."""
+    for message in view.messages:
+        if message.role != "assistant":
+            continue
+        called = False
+        for block in message.blocks:
+            if called and block.kind in ("text", "thinking", "redacted_thinking"):
+                error = (
+                    f"{message.position}: a {block.kind} block stands behind `tool_use` in one assistant message, which was reported to "
+                    "bring: `tool_use` ids were found without `tool_result` blocks immediately after"
+                )
+                yield view.request.broken(
+                    "A1",
+                    error,
+                    message.position,
+                    block.pointer,
+                    doubtful=True,
+                    faults=("step-boundary-lost",),
+                )
+                break
+            called = called or block.kind == "tool_use"
+
+
+def unknown_results(view: View) -> Iterator[Violation]:
+    """A2: a result names a call of the assistant turn right before it."""
+    called: set[str] = set()
+    for group in view.groups:
+        if group.role == "assistant":
+            called = {_id(block) for block in group.blocks if block.kind == "tool_use"}
+            continue
+        for block in group.blocks:
+            if block.kind == "tool_result" and _result_id(block) not in called:
+                error = (
+                    f"{block.position}: unexpected `tool_use_id` found in `tool_result` blocks: {_result_id(block)}. Each `tool_result` "
+                    "block must have a corresponding `tool_use` block in the previous message."
+                )
+                yield view.request.broken("A2", error, block.position, block.pointer)
+        if group.role == "user":
+            called = set()
+
+
+def unknown_server_results(view: View) -> Iterator[Violation]:
+    """A2s: a server tool's result has its call earlier in the same assistant turn."""
+    for group in view.groups:
+        if group.role != "assistant":
+            continue
+        called: set[str] = set()
+        for block in group.blocks:
+            if block.kind in ("server_tool_use", "mcp_tool_use"):
+                called.add(_id(block))
+            elif block.kind.endswith("_tool_result") and _result_id(block) not in called:
+                kind = block.kind
+                use = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
+                error = (
+                    f"{block.position}: unexpected `tool_use_id` found in `{kind}` blocks: {_result_id(block)}. Each `{kind}` block must "
+                    f"have a corresponding `{use}` block before it."
+                )
+                yield view.request.broken("A2s", error, block.position, block.pointer)
+
+
+def repeated_calls(view: View) -> Iterator[Violation]:
+    """A3: call ids are unique over the whole history; the second use is what the API names (wire-rules 6.7 C8)."""
+    first: dict[str, Block] = {}
+    for block in view.blocks:
+        if block.kind not in ("tool_use", "server_tool_use"):
+            continue
+        earlier = first.setdefault(_id(block), block)
+        if earlier is not block:
+            error = f"{block.position}: `tool_use` ids must be unique"
+            faults = (_repeat(view, earlier, block), "call-id-charset")
+            yield view.request.broken("A3", error, block.position, block.pointer, faults=faults)
+
+
+def repeated_results(view: View) -> Iterator[Violation]:
+    """A4: one result for each call, within the user turn behind it."""
+    for group in view.groups:
+        if group.role != "user":
+            continue
+        first: dict[str, Block] = {}
+        for block in group.blocks:
+            if block.kind != "tool_result":
+                continue
+            earlier = first.setdefault(_result_id(block), block)
+            if earlier is not block:
+                error = (
+                    f"{block.position}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: "
+                    f"{_result_id(block)}"
+                )
+                faults = (_repeat(view, earlier, block),)
+                yield view.request.broken("A4", error, block.position, block.pointer, faults=faults)
+
+
+def malformed_calls(view: View) -> Iterator[Violation]:
+    """A5, A6 and the name of a call: id and name of the right alphabet, input an object."""
+    for block in view.blocks:
+        if block.kind in ("tool_use", "server_tool_use"):
+            yield from _malformed_call(view, block)
+        elif block.kind == "tool_result" and not _ID.match(_result_id(block)):
+            error = (
+                f"{block.position}.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'"
+            )
+            yield view.request.broken(
+                "A5", error, f"{block.position}.tool_result.tool_use_id", (*block.pointer, "tool_use_id")
+            )
+
+
+def malformed_definitions(view: View) -> Iterator[Violation]:
+    """A7: names of tool definitions, where the body carries them."""
+    seen: set[str] = set()
+    for index, tool in enumerate(view.request.list_of("tools")):
+        name = text_of(tool.get("name"))
+        pointer = ("tools", index, "name")
+        if not _NAME.match(name):
+            position = f"tools.{index}.custom.name"
+            yield view.request.broken(
+                "A7",
+                f"{position}: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'",
+                position,
+                pointer,
+                tag="R",
+            )
+        elif name in seen:
+            yield view.request.broken("A7", "tools: Tool names must be unique.", "tools", pointer, tag="R")
+        seen.add(name)
+
+
+def _malformed_call(view: View, block: Block) -> Iterator[Violation]:
+    where = f"{block.position}.{block.kind}"
+    if not _ID.match(_id(block)):
+        error = f"{where}.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
+        yield view.request.broken("A5", error, f"{where}.id", (*block.pointer, "id"))
+    if not isinstance(block.data.get("input"), dict):
+        words = (
+            "Field required"
+            if "input" not in block.data
+            else "Input should be a valid dictionary"
+            if view.older
+            else "Input should be an object"
+        )
+        yield view.request.broken(
+            "A6", f"{where}.input: {words}", f"{where}.input", (*block.pointer, "input")
+        )
+    name = text_of(block.data.get("name"))
+    if not _NAME.match(name):
+        words = (
+            "String should have at most 200 characters"
+            if len(name) > 200
+            else "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
+        )
+        yield view.request.broken("A7", f"{where}.name: {words}", f"{where}.name", (*block.pointer, "name"))
+
+
+def _leading_results(group: Group | None) -> Iterator[Block]:
+    if group is None or group.role != "user":
+        return
+    for block in group.blocks:
+        if block.kind != "tool_result":
+            return
+        yield block
+
+
+def _repeat(view: View, earlier: Block, later: Block) -> str:
+    """Which of the two faults a repeated id is: by stored message where that is known, else by message of the body."""
+    before, after = view.request.origin(earlier.pointer), view.request.origin(later.pointer)
+    same: Any = (
+        before.message == after.message
+        if before.message and after.message
+        else earlier.message == later.message
+    )
+    return "duplicate-call-id-in-message" if same else "duplicate-call-id-across-turns"
+
+
+def _id(block: Block) -> str:
+    return text_of(block.data.get("id"))
+
+
+def _result_id(block: Block) -> str:
+    return text_of(block.data.get("tool_use_id"))

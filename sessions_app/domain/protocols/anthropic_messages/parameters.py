@@ -1,0 +1,110 @@
+"""What a request may set beside its history, on which model (A13, A14, A21c, A30, A32, A33). Checked where the body carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sessions_app.domain.protocols.anthropic_messages.view import View
+from sessions_app.domain.protocols.checking import Pointer, objects
+from sessions_app.domain.verdict import Violation
+
+MAX_MARKS = 4
+
+
+def cache_marks(view: View) -> Iterator[Violation]:
+    """A13: at most four cache marks. A14: no one-hour mark behind a five-minute one."""
+    marks = list(_marks(view))
+    if "cache_control" in view.request.body:
+        marks.append(("cache_control", ("cache_control",), "5m"))
+    if len(marks) > MAX_MARKS:
+        position, pointer, _ = marks[MAX_MARKS]
+        error = f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}."
+        yield view.request.broken("A13", error, position, pointer)
+    short = False
+    for position, pointer, ttl in marks:
+        if ttl == "1h" and short:
+            where = f"{position}.cache_control.ttl"
+            error = (
+                f"{where}: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are "
+                "processed in the following order: `tools`, `system`, `messages`."
+            )
+            yield view.request.broken("A14", error, where, pointer)
+            return
+        short = short or ttl == "5m"
+
+
+def thinking_parameters(view: View) -> Iterator[Violation]:
+    """A21c: what manual thinking excludes."""
+    body = view.request.body
+    thinking = body.get("thinking")
+    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
+        return
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("type") not in ("auto", "none"):
+        error = "Thinking may not be enabled when tool_choice forces tool use."
+        yield view.request.broken("A21c", error, "tool_choice", ("tool_choice",))
+    if body.get("temperature", 1) != 1:
+        error = "temperature may only be set to 1 when thinking is enabled"
+        yield view.request.broken("A21c", error, "temperature", ("temperature",))
+    top_p = body.get("top_p", 1)
+    if "top_k" in body or (isinstance(top_p, (int, float)) and top_p < 0.95):
+        name = "top_k" if "top_k" in body else "top_p"
+        yield view.request.broken("A21c", f"{name} may not be set when thinking is enabled", name, (name,))
+
+
+def model_parameters(view: View) -> Iterator[Violation]:
+    """A30: the matrix of models and parameters (wire-rules 1c)."""
+    body, model = view.request.body, view.request.model
+    thinking = body.get("thinking")
+    mode = thinking.get("type") if isinstance(thinking, dict) else None
+    refused = (mode == "enabled" and model.thinking == "adaptive") or (
+        mode == "adaptive" and model.thinking == "manual"
+    )
+    if refused or (mode == "disabled" and model.always_thinks):
+        error = f'"thinking.type.{mode}" is not supported for this model'
+        yield view.request.broken("A30", error, "thinking.type", ("thinking", "type"))
+    for name in ("temperature", "top_p", "top_k"):
+        if name in body and not model.sampling:
+            yield view.request.broken("A30", f"`{name}` is not supported for this model", name, (name,))
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("type") in ("any", "tool") and not model.forced_tools:
+        yield view.request.broken(
+            "A30", "forced `tool_choice` is not supported for this model", "tool_choice", ("tool_choice",)
+        )
+
+
+def tool_parameters(view: View) -> Iterator[Violation]:
+    """A32: not every tool may be deferred. A33 (a warning): a chosen tool exists."""
+    body = view.request.body
+    tools = view.request.list_of("tools")
+    if tools and all(tool.get("defer_loading") is True for tool in tools):
+        yield view.request.broken("A32", "All tools have defer_loading set", "tools", ("tools",))
+    choice = body.get("tool_choice")
+    if not isinstance(choice, dict):
+        return
+    if not tools:
+        error = "tool_choice: may only be specified while providing tools"
+        yield view.request.broken("A33", error, "tool_choice", ("tool_choice",), doubtful=True)
+    elif choice.get("type") == "tool" and choice.get("name") not in {tool.get("name") for tool in tools}:
+        error = f"tool_choice: tool '{choice.get('name')}' not found in provided tools"
+        yield view.request.broken("A33", error, "tool_choice.name", ("tool_choice", "name"), doubtful=True)
+
+
+def _marks(view: View) -> Iterator[tuple[str, Pointer, str]]:
+    for key in ("tools", "system"):
+        for index, item in enumerate(view.request.list_of(key)):
+            yield from _mark(item, f"{key}.{index}", (key, index))
+    for block in view.blocks:
+        if block.kind == "tool_result":
+            for index, item in enumerate(objects(block.data.get("content"))):
+                yield from _mark(
+                    item, f"{block.position}.tool_result.content.{index}", (*block.pointer, "content", index)
+                )
+        yield from _mark(block.data, block.position, block.pointer)
+
+
+def _mark(item: dict[str, Any], position: str, pointer: Pointer) -> Iterator[tuple[str, Pointer, str]]:
+    mark = item.get("cache_control")
+    if isinstance(mark, dict):
+        yield position, pointer, "1h" if mark.get("ttl") == "1h" else "5m"

@@ -1,0 +1,63 @@
+"""Whether the Anthropic Messages API takes a history, and with which words it refuses (wire-rules 1b, 6.7 C8 and C9, 6.8 D).
+
+A11 (shapes measured as legal) is no check: it says what the others must not flag, and is tested so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sessions_app.domain.lowering.types import Provenance
+from sessions_app.domain.protocols.anthropic_messages import content, images, pairing, parameters, thinking
+from sessions_app.domain.protocols.anthropic_messages.facts import FACTS, OLDER, OLDER_SOFT
+from sessions_app.domain.protocols.anthropic_messages.view import View, read
+from sessions_app.domain.protocols.checking import Request, run
+from sessions_app.domain.target import Target
+from sessions_app.domain.verdict import Violation
+
+CHECKS = (
+    pairing.malformed_calls,
+    pairing.malformed_definitions,
+    content.broken_text,
+    thinking.thinking_shape,
+    thinking.cached_thinking,
+    content.error_results,
+    parameters.cache_marks,
+    parameters.thinking_parameters,
+    parameters.model_parameters,
+    parameters.tool_parameters,
+    content.first_message,
+    content.empty_text,
+    content.empty_messages,
+    content.blank_text,
+    content.nested_empty_text,
+    content.same_roles,
+    content.system_messages,
+    content.assistant_tail,
+    images.images,
+    pairing.repeated_calls,
+    pairing.unanswered_calls,
+    pairing.unknown_results,
+    pairing.unknown_server_results,
+    pairing.repeated_results,
+    pairing.blocks_behind_calls,
+    thinking.thinking_first,
+    thinking.thinking_while_off,
+    thinking.emptied_thinking,
+)
+
+
+def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
+    """Every rule the body breaks, what the API would say first coming first; warnings have certainty "uncertain"."""
+    view = _view(body, target, provenance)
+    return run(view.request, view, CHECKS)
+
+
+def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
+    """Ids of the rules that no offline check can decide for this body."""
+    return thinking.not_checkable(_view(body, target, {}))
+
+
+def _view(body: dict[str, Any], target: Target, provenance: Provenance) -> View:
+    older = target.profile == OLDER
+    return read(Request(body, target, provenance, FACTS, OLDER_SOFT if older else frozenset()), older)

@@ -1,0 +1,1 @@
+"""The AWS Bedrock Converse API (wire-rules 5)."""

@@ -1,0 +1,158 @@
+"""What every protocol's rules share: the request under judgement, and how a broken rule is written down (wire-rules 0, 6.6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sessions_app.domain.lowering.types import Origin, Provenance
+from sessions_app.domain.protocols.models import ModelFacts, model_facts
+from sessions_app.domain.target import Target
+from sessions_app.domain.verdict import Certainty, Violation
+
+type Tag = Literal["P", "T", "R"]
+type Pointer = tuple[str | int, ...]
+
+NOWHERE = Origin("", "")
+
+SCHEMA, SEMANTIC, PAIRING, SIGNATURE = range(4)
+"""The order in which a provider is believed to look (wire-rules 1b, notes): what it would say first comes first."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFacts:
+    """A rule of wire-rules: its tag, how sure it is, when a provider looks at it, and the faults of rules.md it can come from."""
+
+    tag: Tag
+    certainty: Certainty
+    rank: int
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Request:
+    """A body that is to be judged for a target. ``soft`` names rules that this server is not known to enforce: warnings."""
+
+    body: dict[str, Any]
+    target: Target
+    provenance: Provenance
+    facts: Mapping[str, RuleFacts]
+    soft: frozenset[str] = frozenset()
+    model: ModelFacts = field(default_factory=ModelFacts)
+
+    def __post_init__(self) -> None:
+        self.model = model_facts(self.target.model)
+
+    def list_of(self, key: str) -> list[dict[str, Any]]:
+        """The objects under a key of the body; anything else there counts as an empty object, so that indexes stay right."""
+        return objects(self.body.get(key))
+
+    def origin(self, pointer: Pointer) -> Origin:
+        """The stored message and part that the nearest enclosing listed position came from."""
+        for length in range(len(pointer), 0, -1):
+            found = self.provenance.get(pointer[:length])
+            if found is not None:
+                return found
+        return NOWHERE
+
+    def broken(
+        self,
+        rule: str,
+        error: str,
+        position: str,
+        pointer: Pointer,
+        *,
+        doubtful: bool = False,
+        tag: Tag | None = None,
+        faults: tuple[str, ...] | None = None,
+    ) -> Violation:
+        """The rule is broken at ``pointer``. ``doubtful`` makes it a warning (certainty "uncertain"), as do a soft rule of this
+        server and a request rule on a model that is not in the table."""
+        facts = self.facts[rule]
+        tag = tag or facts.tag
+        doubtful = doubtful or rule in self.soft or (tag == "R" and not self.model.known)
+        origin = self.origin(pointer)
+        return Violation(
+            rule=rule,
+            error=error,
+            position=position,
+            pointer=pointer,
+            message=origin.message,
+            part=origin.part,
+            certainty="uncertain" if doubtful else facts.certainty,
+            tag=tag,
+            faults=facts.faults if faults is None else faults,
+        )
+
+
+def run[View](
+    request: Request, view: View, checks: Iterable[Callable[[View], Iterator[Violation]]]
+) -> list[Violation]:
+    """All broken rules, in the order the provider would look: the first is the one it most likely answers with.
+
+    ``view`` is the body as the protocol's checks want to read it, made once for all of them.
+    """
+    found = [violation for check in checks for violation in check(view)]
+    found.sort(key=lambda violation: (violation.certainty == "uncertain", request.facts[violation.rule].rank))
+    return found
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """A JSON array as objects, {} for members that are none; [] for what is no array."""
+    if not isinstance(value, list):
+        return []
+    return [member if isinstance(member, dict) else {} for member in value]
+
+
+def text_of(value: Any) -> str:
+    """The value when it is text, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def lone_surrogates(value: Any, pointer: Pointer = ()) -> Iterator[Pointer]:
+    """Where strings (or keys) hold half a surrogate pair, which no provider's JSON reader takes (A31). Linear, no recursion."""
+    stack: list[tuple[Any, Pointer]] = [(value, pointer)]
+    while stack:
+        item, at = stack.pop()
+        if isinstance(item, str):
+            if _halved(item):
+                yield at
+        elif isinstance(item, dict):
+            if any(_halved(key) for key in item):
+                yield at
+            stack.extend(
+                (member, (*at, key)) for key, member in item.items() if isinstance(member, (str, dict, list))
+            )
+        elif isinstance(item, list):
+            stack.extend(
+                (member, (*at, index))
+                for index, member in enumerate(item)
+                if isinstance(member, (str, dict, list))
+            )
+
+
+def _halved(text: str) -> bool:
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
+def survey(value: Any) -> tuple[int, bool]:
+    """Characters in all strings of a JSON value (a lower bound of what its JSON text takes), and whether any holds half a
+    surrogate pair. One pass that keeps no paths: most bodies need no more."""
+    total = 0
+    halved = False
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            total += len(item)
+            halved = halved or _halved(item)
+        elif isinstance(item, dict):
+            halved = halved or any(_halved(key) for key in item)
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return total, halved

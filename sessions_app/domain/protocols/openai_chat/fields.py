@@ -1,0 +1,213 @@
+"""Shapes, lengths and names of openai-chat (O5 to O16, A31)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sessions_app.domain.protocols.checking import lone_surrogates, survey
+from sessions_app.domain.protocols.openai_chat.view import Call, Message, View
+from sessions_app.domain.verdict import Violation
+
+ROLES = ("system", "assistant", "user", "function", "tool", "developer")
+ID_LIMIT = 40
+ID_LIMIT_ELSEWHERE = 64
+NAME_LIMIT = 64
+ARRAY_LIMIT = 128
+_NAME = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_KEYS = frozenset(
+    {
+        "model",
+        "messages",
+        "stream",
+        "stream_options",
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "top_p",
+        "n",
+        "stop",
+    }
+    | {
+        "seed",
+        "user",
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+        "functions",
+        "function_call",
+        "response_format",
+        "store",
+    }
+    | {
+        "reasoning_effort",
+        "verbosity",
+        "modalities",
+        "audio",
+        "prediction",
+        "metadata",
+        "logprobs",
+        "top_logprobs",
+        "logit_bias",
+    }
+    | {
+        "presence_penalty",
+        "frequency_penalty",
+        "service_tier",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "moderation",
+    }
+    | {"prompt_cache_options", "safety_identifier", "web_search_options"}
+)
+
+
+def content_required(view: View) -> Iterator[Violation]:
+    """O5: null content only beside calls, a refusal, audio or a function call. O6: every other role has content."""
+    for message in view.messages:
+        if message.content is not None:
+            continue
+        if message.role == "assistant":
+            if not any(
+                message.data.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")
+            ):
+                words = "Invalid value for 'content': expected a string, got null."
+                if "S1" in view.profile.rules:
+                    words = "Invalid assistant message: content or tool_calls must be set"
+                yield view.request.broken("O5", words, f"messages.[{message.index}].content", message.pointer)
+        elif message.role in ROLES:
+            where = f"messages[{message.index}].content"
+            yield view.request.broken("O6", f"Missing required parameter: '{where}'.", where, message.pointer)
+
+
+def roles(view: View) -> Iterator[Violation]:
+    """O7: a role the API knows. O8: at least one message besides the client's system prompt."""
+    if not any(message.role not in ("system", "developer") for message in view.messages):
+        error = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
+        yield view.request.broken("O8", error, "messages", ("messages",), doubtful=bool(view.messages))
+    for message in view.messages:
+        if message.role not in ROLES:
+            error = f"Invalid value: '{message.role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
+            yield view.request.broken("O7", error, f"messages[{message.index}].role", message.pointer)
+
+
+def id_lengths(view: View) -> Iterator[Violation]:
+    """O9: ids of at most 40 characters at OpenAI; other hosts draw the line anywhere up to 64 (wire-rules 7)."""
+    for call in view.calls:
+        if len(call.id) > ID_LIMIT:
+            yield _too_long(view, call.id, f"{call.position}.id", (*call.pointer, "id"))
+    for message in view.messages:
+        if message.role == "tool" and len(message.call_id) > ID_LIMIT:
+            yield _too_long(view, message.call_id, f"messages[{message.index}].tool_call_id", message.pointer)
+
+
+def _too_long(view: View, value: str, where: str, pointer: tuple[str | int, ...]) -> Violation:
+    own = not view.profile.soft
+    limit = ID_LIMIT if own or len(value) <= ID_LIMIT_ELSEWHERE else ID_LIMIT_ELSEWHERE
+    error = (
+        f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with length "
+        f"{len(value)} instead."
+    )
+    return view.request.broken(
+        "O9", error, where, pointer, doubtful=not own and len(value) <= ID_LIMIT_ELSEWHERE
+    )
+
+
+def calls(view: View) -> Iterator[Violation]:
+    """O10 (names), O11 (at most 128 calls in a message), O13 (arguments are a string)."""
+    for message in view.assistants:
+        if len(message.calls) > ARRAY_LIMIT:
+            yield _array(view, f"messages[{message.index}].tool_calls", len(message.calls), message)
+        for call in message.calls:
+            yield from _call(view, call)
+    tools = view.request.list_of("tools")
+    if len(tools) > ARRAY_LIMIT:
+        yield _array(view, "tools", len(tools), None)
+
+
+def _array(view: View, where: str, length: int, message: Message | None) -> Violation:
+    error = (
+        f"Invalid '{where}': array too long. Expected an array with maximum length {ARRAY_LIMIT}, but got an array with length "
+        f"{length} instead."
+    )
+    return view.request.broken("O11", error, where, message.pointer if message else ("tools",))
+
+
+def _call(view: View, call: Call) -> Iterator[Violation]:
+    where = f"{call.position}.function"
+    if not call.function:  # a custom call, which has no function
+        return
+    if "name" in call.function:
+        if len(call.name) > NAME_LIMIT:
+            error = (
+                f"Invalid '{where}.name': string too long. Expected a string with maximum length {NAME_LIMIT}, but got a string with "
+                f"length {len(call.name)} instead."
+            )
+            yield view.request.broken("O10", error, f"{where}.name", call.pointer)
+        elif not _NAME.match(call.name):
+            error = f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+            yield view.request.broken("O10", error, f"{where}.name", call.pointer)
+    arguments = call.function.get("arguments")
+    if "arguments" not in call.function:
+        error = f"Missing required parameter: '{where}.arguments'."
+        yield view.request.broken("O13", error, f"{where}.arguments", call.pointer)
+    elif not isinstance(arguments, str):
+        kind = _json_type(arguments)
+        error = f"Invalid type for '{where}.arguments': expected a string, but got {kind} instead."
+        yield view.request.broken("O13", error, f"{where}.arguments", call.pointer)
+
+
+def _json_type(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, (int, float)):
+        return "a number"
+    return "an array" if isinstance(value, list) else "an object"
+
+
+def images(view: View) -> Iterator[Violation]:
+    """O12: images only in user messages."""
+    for message in view.messages:
+        if message.role == "user":
+            continue
+        for index, part in enumerate(message.parts):
+            if part.get("type") == "image_url":
+                error = (
+                    f"Invalid 'messages[{message.index}]'. Image URLs are only allowed for messages with role 'user', but this message with "
+                    f"role '{message.role}' contains an image URL."
+                )
+                yield view.request.broken(
+                    "O12", error, f"messages[{message.index}]", (*message.pointer, "content", index)
+                )
+                break
+
+
+def parameters(view: View) -> Iterator[Violation]:
+    """O14: no unknown top-level key. O15: what the gpt-5 family no longer takes."""
+    body = view.request.body
+    for name in body:
+        if name not in _KEYS:
+            yield view.request.broken("O14", f"Unknown parameter: '{name}'.", name, (name,))
+    if not view.request.model.completion_tokens_only:
+        return
+    for name, hint in (("max_tokens", " Use 'max_completion_tokens' instead."), ("stop", "")):
+        if name in body:
+            error = f"Unsupported parameter: '{name}' is not supported with this model.{hint}"
+            yield view.request.broken("O15", error, name, (name,))
+    if body.get("temperature", 1) != 1:
+        error = (
+            f"Unsupported value: 'temperature' does not support {body['temperature']} with this model. Only the default (1) value is "
+            "supported."
+        )
+        yield view.request.broken("O15", error, "temperature", ("temperature",))
+
+
+def broken_text(view: View) -> Iterator[Violation]:
+    """A31: half surrogate pairs. Inside ``arguments`` they are escaped once more and do no harm (wire-rules 6.7 C5)."""
+    if not survey(view.request.body)[1]:
+        return
+    for pointer in lone_surrogates(view.request.body):
+        error = "The request body is not valid JSON: no low surrogate in string: line 1 column N (char N)"
+        yield view.request.broken("A31", error, ".".join(map(str, pointer[:4])), pointer)

@@ -1,0 +1,104 @@
+"""Calls and results of openai-chat (O1 to O4, O18), in the words of the server at hand (S3, S6, S8, S11, S22)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sessions_app.domain.protocols.openai_chat.view import Call, Message, Turn, View
+from sessions_app.domain.verdict import Violation
+
+DASHSCOPE = "<400> InternalError.Algo.InvalidParameter: "
+_MUST = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+
+
+def unanswered_calls(view: View) -> Iterator[Violation]:
+    """O1: the run of tool messages right behind an assistant message answers each of its calls."""
+    for turn in view.turns:
+        answered = {message.call_id for message in turn.results}
+        missing = [call for call in turn.assistant.calls if call.id not in answered]
+        if missing and "S11" not in view.profile.rules:
+            yield _unanswered(view, turn, missing)
+
+
+def _unanswered(view: View, turn: Turn, missing: list[Call]) -> Violation:
+    place = turn.assistant.index
+    names = ", ".join(dict.fromkeys(call.id for call in missing))
+    error = f"{_MUST}The following tool_call_ids did not have response messages: {names}"
+    rule, position = "O1", f"messages.[{turn.after.index if turn.after else place}].role"
+    if view.profile.measured_words:
+        error, position = f"{error} (message[{place}])", f"message[{place}]"
+    elif "S3" in view.profile.rules:
+        rule, error = "S3", f"{_MUST}(insufficient tool messages following tool_calls message)"
+    elif "S8" in view.profile.rules:
+        rule = "S8"
+    elif "S22" in view.profile.rules:
+        rule, error = "S22", DASHSCOPE + error
+    return view.request.broken(
+        rule, error, position, missing[0].pointer, tag="T" if turn.after is None else "P"
+    )
+
+
+def stray_results(view: View) -> Iterator[Violation]:
+    """O2 and O3: a tool message stands in the run behind a call, and names one of its ids."""
+    in_turn = {message.index for turn in view.turns for message in turn.results}
+    for message in view.messages:
+        if message.role == "tool" and message.index not in in_turn:
+            error = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+            yield view.request.broken("O2", error, f"messages.[{message.index}].role", message.pointer)
+    if "S12" in view.profile.rules:
+        return
+    for turn in view.turns:
+        known = {call.id for call in turn.assistant.calls}
+        for message in turn.results:
+            if message.call_id not in known:
+                yield _unknown(view, message)
+
+
+def _unknown(view: View, message: Message) -> Violation:
+    position = f"messages.[{message.index}].tool_call_id"
+    if "S6" in view.profile.rules:
+        return view.request.broken("S6", "tool_call_id  is not found", position, message.pointer)
+    error = f"Invalid parameter: 'tool_call_id' of '{message.call_id}' not found in 'tool_calls' of previous message."
+    return view.request.broken("O3", error, position, message.pointer)
+
+
+def empty_calls(view: View) -> Iterator[Violation]:
+    """O4: ``tool_calls`` is absent or holds something."""
+    for message in view.assistants:
+        if message.data.get("tool_calls") == []:
+            where = f"messages[{message.index}].tool_calls"
+            error = f"Invalid '{where}': empty array. Expected an array with minimum length 1, but got an empty array instead."
+            yield view.request.broken("O4", error, where, (*message.pointer, "tool_calls"))
+
+
+def repeated_calls(view: View) -> Iterator[Violation]:
+    """O18: no id twice within one assistant message. Across messages only servers that look at the whole request refuse."""
+    first: dict[str, int] = {}
+    for message in view.assistants:
+        here: set[str] = set()
+        told: set[str] = set()
+        for call in message.calls:
+            if call.id in here and call.id not in told:
+                told.add(call.id)
+                yield _duplicate(view, call, ("duplicate-call-id-in-message", "call-id-charset"))
+            elif call.id in first and call.id not in here:
+                yield from _again(view, call, first[call.id])
+            here.add(call.id)
+        for name in here:
+            first.setdefault(name, message.index)
+
+
+def _duplicate(view: View, call: Call, faults: tuple[str, ...]) -> Violation:
+    error = f"Duplicate value for 'tool_call_id' of {call.id} in message[{call.message}]"
+    return view.request.broken("O18", error, f"message[{call.message}]", call.pointer, faults=faults)
+
+
+def _again(view: View, call: Call, earlier: int) -> Iterator[Violation]:
+    faults = ("duplicate-call-id-across-turns", "call-id-charset")
+    if view.profile.whole_request_ids:
+        yield _duplicate(view, call, faults)
+    elif not view.profile.pairs_by_position:
+        error = f"message[{call.message}]: tool_call id {call.id} already used in message[{earlier}] (accepted by OpenAI across messages)"
+        yield view.request.broken(
+            "O18", error, f"message[{call.message}]", call.pointer, doubtful=True, faults=faults
+        )

@@ -1,0 +1,52 @@
+"""Whether OpenAI Chat Completions, or a compatible server, takes a history (wire-rules 2b, 2c, 6.7 C7).
+
+O17 (what is no rule at OpenAI: alternation, first role, an assistant tail, empty strings) is no check, and is tested so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sessions_app.domain.lowering.types import Provenance
+from sessions_app.domain.protocols.checking import Request, run
+from sessions_app.domain.protocols.openai_chat import fields, pairing, servers
+from sessions_app.domain.protocols.openai_chat.facts import FACTS
+from sessions_app.domain.protocols.openai_chat.profiles import profile_named
+from sessions_app.domain.protocols.openai_chat.view import read
+from sessions_app.domain.target import Target
+from sessions_app.domain.verdict import Violation
+
+CHECKS = (
+    fields.broken_text,
+    fields.roles,
+    fields.id_lengths,
+    fields.calls,
+    fields.images,
+    fields.parameters,
+    pairing.empty_calls,
+    fields.content_required,
+    servers.empty_assistants,
+    servers.tail_of_unknown_servers,
+    pairing.repeated_calls,
+    pairing.unanswered_calls,
+    pairing.stray_results,
+)
+
+
+def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
+    """Every rule the body breaks, what the server would say first coming first; warnings have certainty "uncertain"."""
+    profile = profile_named(target.profile)
+    request = Request(body, target, provenance, FACTS, profile.soft)
+    own = [found for name, found in servers.SERVER_CHECKS.items() if name in profile.rules]
+    return run(request, read(request, profile), (*CHECKS, *own))
+
+
+def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
+    """Image tiling (O16) is the server's own arithmetic."""
+    for message in body.get("messages", []):
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, list) and any(
+            isinstance(part, dict) and part.get("type") == "image_url" for part in content
+        ):
+            return ("O16",)
+    return ()
