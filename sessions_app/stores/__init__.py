@@ -43,6 +43,7 @@ __all__ = [
     "StoreError",
     "StoreKind",
     "discover",
+    "find_inside",
     "open_bytes",
     "open_store",
 ]
@@ -189,7 +190,7 @@ def _open_archive(path: Path) -> Store:
     folder = Path(tempfile.mkdtemp(prefix="suture-archive-"))
     try:
         unpack(path, folder)
-        inner = _inside(folder)
+        inner = find_inside(folder)
         if inner is None:
             raise StoreError(
                 "empty-folder",
@@ -207,7 +208,7 @@ def _open_archive(path: Path) -> Store:
     return store
 
 
-def _inside(folder: Path) -> Path | None:
+def find_inside(folder: Path) -> Path | None:
     """The store in an unpacked archive: a tree, else the biggest database, at most three folders down."""
     folders = [
         folder,

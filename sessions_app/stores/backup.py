@@ -1,0 +1,222 @@
+"""Full backups of a database, and putting them back, both through SQLite's backup API (design 5.2; rules 0.3).
+
+A bare file copy would miss the ``-wal`` or tear; and a file renamed over a live database mixes with the old ``-wal`` (format A7).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+
+from .atomic import sync_directory
+from .base import StoreError
+from .holders import database_files, holders
+from .sqlite.connection import explained, harden, open_reader
+from .sqlite.damage import quick_check
+from .sqlite.store import SqliteStore
+
+SIZE_LIMIT = 2 * 1024**3
+"""Larger databases are not backed up in full unless the setting says so; restore points of the rows are always kept."""
+
+_PAGES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """``path`` None: ``skipped`` says why there is no backup. ``fresh``: made now, not earlier that day."""
+
+    path: Path | None
+    skipped: str = ""
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """``previous``: where the state before is kept now; ``words`` say what was done."""
+
+    previous: Path | None
+    words: str
+
+
+def backup_place(path: Path, directory: Path, day: date) -> Path:
+    """One file per database and day."""
+    name = hashlib.sha256(str(path.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return directory / f"{path.stem}-{name}" / f"{day.isoformat()}.db"
+
+
+def backup_once(
+    path: Path, directory: Path, *, day: date, limit: int | None = SIZE_LIMIT, seconds: float = 300.0
+) -> Backup:
+    """A full backup of the database at ``path``, once per path and day; ``limit`` in bytes (None: any size).
+
+    Never raises for a reason the user can live with: the answer says why it was skipped.
+    """
+    dest = backup_place(path, directory, day)
+    if dest.exists():
+        return Backup(dest)
+    size = sum(_size(file) for file in database_files(path)[:2])
+    if limit is not None and size > limit:
+        return Backup(
+            None, f"The database is larger ({size:,} bytes) than the limit for backups ({limit:,} bytes)."
+        )
+    dest.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    free = shutil.disk_usage(dest.parent).free
+    if free < size + size // 10:
+        return Backup(None, f"There is not enough space for a backup ({free:,} bytes free, {size:,} needed).")
+    try:
+        backup_sqlite(path, dest, seconds=seconds)
+    except StoreError as error:
+        return Backup(None, f"The backup could not be made: {error.words}")
+    return Backup(dest, fresh=True)
+
+
+def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
+    """Copy the database at ``path``, changes in its ``-wal`` included, into one new file (mode 0600), durable on return.
+
+    Writers of ``path`` are not kept waiting. Raises ``StoreError``, ``FileExistsError``.
+    """
+    if dest.exists():
+        raise FileExistsError(dest)
+    partial = dest.with_name(f".{dest.name}.partial")
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    source = open_reader(path)
+    try:
+        target = sqlite3.connect(partial, isolation_level=None)
+        try:
+            if source.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+                # One snapshot: otherwise the copy would start again at every write of the client.
+                source.execute("BEGIN")
+                source.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            source.backup(target, pages=_PAGES, progress=_deadline(path, seconds), sleep=0.05)
+            target.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            target.close()
+        _sync(partial)
+        partial.replace(dest)
+        sync_directory(dest.parent)
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    finally:
+        source.close()
+        for leftover in database_files(partial):
+            leftover.unlink(missing_ok=True)
+
+
+def restore(
+    backup: Path, path: Path, *, directory: Path, now: datetime, force: bool = False, seconds: float = 300.0
+) -> Restored:
+    """Put the backup back as the content of the database at ``path``, as one transaction.
+
+    The backup is checked first, and the present state is backed up into ``directory``. Raises ``StoreError``: the backup is damaged
+    or not opencode's, or another process has ``path`` open (unless forced).
+    """
+    _check_backup(backup)
+    open_by = holders(database_files(path))
+    if open_by and not force:
+        names = ", ".join(f"{holder.command or 'a process'} ({holder.pid})" for holder in open_by)
+        raise StoreError(
+            "in-use", path, f"The database is open in {names}.", "Close it first, or force the restore."
+        )
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    previous = directory / f"before-restore-{now.strftime('%Y%m%d-%H%M%S-%f')}.db"
+    if not path.exists():
+        _set_aside(path, previous)
+        backup_sqlite(backup, path, seconds=seconds)
+        return Restored(None, f"{path} was missing and has been made from the backup.")
+    try:
+        backup_sqlite(path, previous, seconds=seconds)
+    except StoreError as error:
+        if error.kind not in ("corrupt", "not-a-store") or open_by:
+            raise
+        # Nothing can be copied out of it or into it: it is kept as it is, and a new file takes its place.
+        _set_aside(path, previous)
+        backup_sqlite(backup, path, seconds=seconds)
+        return Restored(
+            previous,
+            f"{path} could not be read ({error.words}); it was set aside, and the backup put in its place.",
+        )
+    _copy_into(backup, path, seconds)
+    check = quick_check(path)
+    if check.state == "damaged":
+        raise StoreError(
+            "corrupt",
+            path,
+            f"After the restore the database is damaged: {check.messages[0]}",
+            f"The state before is in {previous}.",
+        )
+    return Restored(previous, f"{path} is as in the backup now; the state before is kept.")
+
+
+def _check_backup(backup: Path) -> None:
+    if not backup.is_file():
+        raise StoreError("missing", backup, "There is no such backup.", "Check the path.")
+    SqliteStore(backup).close()
+    check = quick_check(backup, seconds=600.0)
+    if check.state != "ok":
+        reason = check.messages[0] if check.messages else "the check took too long"
+        raise StoreError("corrupt", backup, f"The backup is not sound: {reason}.", "Choose another one.")
+
+
+def _copy_into(backup: Path, path: Path, seconds: float) -> None:
+    source = open_reader(backup)
+    try:
+        target = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=5.0, isolation_level=None
+        )
+        try:
+            harden(target)
+            target.execute("PRAGMA synchronous = FULL")
+            target.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            source.backup(target, pages=-1, progress=_deadline(path, seconds), sleep=0.1)
+        finally:
+            target.close()
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    finally:
+        source.close()
+
+
+def _deadline(path: Path, seconds: float) -> Callable[[int, int, int], None]:
+    """SQLite's backup tries again for ever while the file is locked; this ends it."""
+    end = time.monotonic() + seconds
+
+    def progress(status: int, remaining: int, total: int) -> None:
+        if time.monotonic() > end:
+            raise StoreError(
+                "busy",
+                path,
+                "The database stayed locked or kept changing for too long.",
+                "Close opencode and try again.",
+            )
+
+    return progress
+
+
+def _set_aside(path: Path, previous: Path) -> None:
+    """Move a database's files, so that a new file is not mixed with an old ``-wal``."""
+    for file, place in zip(database_files(path), database_files(previous), strict=True):
+        if file.exists():
+            shutil.move(file, place)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
