@@ -57,7 +57,8 @@ def loads(text: str) -> Json:
             that no stack holds it.
     """
     try:
-        value = _decode(text)
+        # Encoded here, since msgspec would leave the encoded text cached in the string for as long as that lives.
+        value = _decode(text if text.isascii() else text.encode())
     except (msgspec.MsgspecError, ValueError, RecursionError):
         value = _loads_slowly(text)
     result: Json = _normalise(value)

@@ -9,32 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from sessions_app.domain import jsjson
 from sessions_app.domain.model import (
     Message,
-    OtherPart,
     Part,
-    ReasoningPart,
     Row,
     RowFault,
     SessionRows,
-    TextPart,
     ToolPart,
 )
 
 from . import schemas, telltales
+from .items import OtherItem, ReasoningItem, TextItem, ToolItem
 from .shape import Mismatch, expected, within
-
-
-class _Content(msgspec.Struct):
-    """Only the texts of the content items, so that each part keeps its own bytes."""
-
-    content: list[msgspec.Raw] = []
-
-
-_contents = msgspec.json.Decoder(_Content).decode
 
 
 def decode_messages(rows: SessionRows, generation: int | None = None) -> tuple[list[Message], list[RowFault]]:
@@ -148,7 +135,7 @@ def _add_parts(message: Message, faults: list[RowFault]) -> None:
         return
     check = schemas.ITEMS[message.generation]
     prefix = message.id + "#"
-    for index, (item, raw) in enumerate(zip(content, _raws(message.raw, content), strict=True)):
+    for index, item in enumerate(content):
         fault = None
         try:
             check(item)
@@ -157,53 +144,41 @@ def _add_parts(message: Message, faults: list[RowFault]) -> None:
             fault = _fault(message.row, mismatch, "undecodable-row")
             faults.append(fault)
             message.fault = message.fault or fault
-        part = _part(message, prefix + str(index), index, item, raw)
+        part = _part(message, prefix + str(index), index, item)
         part.fault = fault
         message.parts.append(part)
 
 
-def _raws(text: str, content: list[Any]) -> list[str]:
-    """The stored text of each content item."""
-    try:
-        raws = _contents(text).content
-        if len(raws) == len(content):
-            return [str(memoryview(raw), "utf-8") for raw in raws]
-    except (msgspec.MsgspecError, ValueError):
-        # Lone surrogates and numbers that msgspec refuses: the text is written anew.
-        pass
-    return [jsjson.dumps(item) for item in content]
-
-
-def _part(message: Message, id: str, index: int, item: Any, raw: str) -> Part:
+def _part(message: Message, id: str, index: int, item: Any) -> Part:
     if not isinstance(item, dict):
-        return OtherPart(id, message.id, index, "", {}, raw, message.row)
+        return OtherItem(id, message.id, index, "", {}, "", message.row)
     kind = item.get("type")
     if kind == "tool":
-        return _tool(message, id, index, item, raw)
+        return _tool(message, id, index, item)
     if kind == "text":
-        return TextPart(id, message.id, index, "text", item, raw, message.row, None, item.get("text"))
+        return TextItem(id, message.id, index, "text", item, "", message.row, None, item.get("text"))
     if kind == "reasoning":
         state = provider_state(item, "state") if message.generation > 1 else item.get("providerMetadata")
         metadata = state if isinstance(state, dict) else {}
-        return ReasoningPart(
-            id, message.id, index, "reasoning", item, raw, message.row, None, item.get("text"), metadata
+        return ReasoningItem(
+            id, message.id, index, "reasoning", item, "", message.row, None, item.get("text"), metadata
         )
-    return OtherPart(id, message.id, index, kind if isinstance(kind, str) else "", item, raw, message.row)
+    return OtherItem(id, message.id, index, kind if isinstance(kind, str) else "", item, "", message.row)
 
 
-def _tool(message: Message, id: str, index: int, item: dict[str, Any], raw: str) -> ToolPart:
+def _tool(message: Message, id: str, index: int, item: dict[str, Any]) -> ToolPart:
     state = item.get("state")
     if not isinstance(state, dict):
         state = {}
     status = state.get("status")
     call_id, name = item.get("id"), item.get("name")
-    return ToolPart(
+    return ToolItem(
         id,
         message.id,
         index,
         "tool",
         item,
-        raw,
+        "",
         message.row,
         None,
         call_id if isinstance(call_id, str) else "",

@@ -71,6 +71,10 @@ def base64(value: Any) -> None:
         raise expected("a base64 encoded string", value)
 
 
+_PLAIN: dict[Check, type] = {text: str, number: int, boolean: bool, record: dict}
+"""Checks that every value of a type passes."""
+
+
 def literal(*words: str) -> Check:
     what = " | ".join(jsjson.dumps(word) for word in words)
 
@@ -109,21 +113,24 @@ def array(check: Check, *, filled: bool = False) -> Check:
 
 
 def struct(required: dict[str, Check], optional: dict[str, Check] | None = None) -> Check:
-    needs = tuple(required.items())
-    may = dict(optional or {})
+    # Most values are of a plain type, which is told without a call.
+    needs = tuple((key, _PLAIN.get(check), check) for key, check in required.items())
+    may = {key: (_PLAIN.get(check), check) for key, check in (optional or {}).items()}
+    optionals = frozenset(may)
 
     def checked(value: Any) -> None:
         if type(value) is not dict:
             raise expected("object", value)
         key = ""
         try:
-            for key, check in needs:
-                check(value[key])
-            if len(value) > len(needs):
-                for key in value:
-                    extra = may.get(key)
-                    if extra is not None:
-                        extra(value[key])
+            for key, plain, check in needs:
+                if type(value[key]) is not plain:
+                    check(value[key])
+            if not optionals.isdisjoint(value):
+                for key in optionals.intersection(value):
+                    plain, check = may[key]
+                    if type(value[key]) is not plain:
+                        check(value[key])
         except KeyError:
             missing = Mismatch("Missing key")
             missing.path = (key,)

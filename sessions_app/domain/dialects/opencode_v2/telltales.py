@@ -57,6 +57,8 @@ def candidates(kind: str, data: dict[str, Any]) -> frozenset[int]:
     found = _TYPES.get(kind, ANY) & _named(data, _KEYS.get(kind, {}))
     if kind == "assistant" and isinstance(data.get("content"), list):
         for item in data["content"]:
+            if len(found) < 2:
+                break
             if isinstance(item, dict):
                 found &= _item(item)
     elif kind == "user" and isinstance(data.get("files"), list):
@@ -94,10 +96,8 @@ def _common(rows: Iterable[frozenset[int]]) -> frozenset[int]:
 
 def _named(value: dict[str, Any], keys: dict[str, frozenset[int]]) -> frozenset[int]:
     found = ANY
-    for key in value:
-        narrowed = keys.get(key)
-        if narrowed is not None:
-            found &= narrowed
+    for key in keys.keys() & value.keys():
+        found &= keys[key]
     return found
 
 

@@ -1,0 +1,3 @@
+from bench.lowering import main
+
+raise SystemExit(main())
