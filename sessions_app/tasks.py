@@ -56,20 +56,29 @@ def bulk_run(batch_id: int, **kwargs: Any) -> None:
             return
 
 
-def reap() -> list[str]:
-    """At worker start: settle interrupted writes, take up jobs that lost their worker, judge again what older rules judged.
+def start(*, alone: bool) -> list[str]:
+    """At worker start: settle interrupted writes, take up what lost its worker, judge again what older rules judged.
 
-    Returns what to tell.
+    ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns what to tell.
     """
-    now = timezone.now()
-    told = recovering.repairs_recover(now=now)
-    for job in importing.imports_reap(stale_before=now - SILENCE):
-        import_run.enqueue(job.pk)
-        told.append(f"The import of source {job.source_id} is taken up again.")
+    told = _settle(timezone.now(), timedelta(0) if alone else SILENCE)
     for batch, due in bulkrun.bulk_unfinished():
-        _bulk_later(batch, due, now)
+        _bulk_later(batch, None if alone else due, timezone.now())
         told.append(f"Bulk repair {batch} is taken up again.")
     rescan_run.enqueue()
+    return told
+
+
+def reap() -> None:
+    """From time to time: settle and take up what has been silent for a while."""
+    _settle(timezone.now(), SILENCE)
+
+
+def _settle(now: datetime, silence: timedelta) -> list[str]:
+    told = recovering.repairs_recover(now=now, silence=silence)
+    for job in importing.imports_reap(now=now, silence=silence):
+        import_run.enqueue(job.pk)
+        told.append(f"The import of {job.source.name} is taken up again.")
     return told
 
 

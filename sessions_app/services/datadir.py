@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from django.conf import settings
@@ -25,7 +24,6 @@ def samples_dir() -> Path:
     return data_dir() / "samples"
 
 
-def backups_dir(path: Path) -> Path:
-    """Full backups of the file ``path``."""
-    digest = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return data_dir() / "backups" / f"{path.name}-{digest}"
+def backups_dir(batch: str = "") -> Path:
+    """Full backups: one a database and day; those of a bulk repair are its own."""
+    return data_dir() / "backups" / batch if batch else data_dir() / "backups"

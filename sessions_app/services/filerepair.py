@@ -257,10 +257,10 @@ def _write(store: Store, group: _Group, report: FileReport, actor: str, now: dat
             store.apply(group.changes, journal=None, expect=expect)
         else:
             backup = full_backup(store=store, now=now)
-            report.backup = backup.path
-            if backup.note and backup.note not in report.warnings:
-                report.warnings.append(backup.note)
-            about = About(actor=actor, repair_id=about.repair_id, backup=backup.path, hashes=group.hashes)
+            report.backup = str(backup.path or "")
+            if backup.skipped and backup.skipped not in report.warnings:
+                report.warnings.append(backup.skipped)
+            about = About(actor=actor, repair_id=about.repair_id, backup=report.backup, hashes=group.hashes)
             store.apply(group.changes, journal=journal(now), about=about, expect=expect)
             report.repairs.append(about.repair_id)
     except (GuardRefused, StoreError) as refusal:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
@@ -140,10 +140,13 @@ def import_cancel(*, job: ImportJob, actor: str, now: datetime, face: str = "web
         )
 
 
-def imports_reap(*, stale_before: datetime) -> list[ImportJob]:
+def imports_reap(*, now: datetime, silence: timedelta) -> list[ImportJob]:
     """Jobs whose worker went silent (killed, or never came): to be enqueued again. They go on where they stopped."""
-    silent = Q(heartbeat_at__lt=stale_before) | Q(heartbeat_at=None, created_at__lt=stale_before)
-    return list(ImportJob.objects.filter(silent, state__in=ImportJob.ACTIVE))
+    before = now - silence
+    silent = Q(heartbeat_at__lte=before) | Q(heartbeat_at=None, created_at__lte=before)
+    jobs = list(ImportJob.objects.select_related("source").filter(silent, state__in=ImportJob.ACTIVE))
+    ImportJob.objects.filter(pk__in=[job.pk for job in jobs]).update(heartbeat_at=now)
+    return jobs
 
 
 def source_counters_update(source: Source) -> None:

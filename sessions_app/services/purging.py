@@ -9,11 +9,11 @@ from pathlib import Path
 from sessions_app.models import Finding, Message, Part, Repair, RowChange, Session, Source, Verdict
 from sessions_app.stores.journal import Journal
 
-from .datadir import backups_dir, data_dir, journal_dir
+from .datadir import journal_dir, samples_dir, uploads_dir
 
 
 def source_purge(*, source: Source) -> None:
-    """Everything imported from ``source``; of an upload also its stored copy, backups, restore points and repaired rows.
+    """Everything imported from ``source``; of an upload also its stored copy, restore points and repaired rows.
 
     The history of an upload's repairs keeps who, when and why, without a word of the transcript. Restore points of attached files stay: they
     belong to files that are still there.
@@ -35,6 +35,7 @@ def _purge_upload(source: Source) -> None:
             (journal.directory / f"{public_id}.json").unlink()
     RowChange.objects.filter(repair__in=repairs).delete()
     repairs.update(session_title="", operations=[], verification={})
-    shutil.rmtree(backups_dir(stored), ignore_errors=True)
-    if data_dir().resolve() in stored.resolve().parents:  # only ever what lies in the data directory
-        shutil.rmtree(stored.parent, ignore_errors=True)
+    for home in (uploads_dir(), samples_dir()):  # only ever what lies there, whatever the row says
+        resolved = home.resolve()
+        if resolved in stored.resolve().parents:
+            shutil.rmtree(resolved / stored.resolve().relative_to(resolved).parts[0], ignore_errors=True)

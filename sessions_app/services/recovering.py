@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sessions_app import stores
@@ -14,13 +14,15 @@ from .repairing import applied_mark, mirror_follow
 from .writing import journal
 
 
-def repairs_recover(*, now: datetime) -> list[str]:
-    """Settle the journal, then bring the history and the mirror to it; returns what to tell, a sentence each."""
+def repairs_recover(*, now: datetime, silence: timedelta = timedelta(0)) -> list[str]:
+    """Settle the journal, then bring the history and the mirror to it; returns what to tell, a sentence each.
+
+    Repairs younger than ``silence`` are left alone: another process may be about to finish them.
+    """
     kept = journal(now)
-    told = [recovery.words for recovery in kept.recover(lambda path, kind: stores.open_store(path, kind))]
-    for repair in Repair.objects.filter(state=Repair.State.PLANNED).select_related(
-        "session__source", "source", "undoes", "batch"
-    ):
+    told = [recovery.words for recovery in kept.recover(stores.open_store)]
+    interrupted = Repair.objects.filter(state=Repair.State.PLANNED, created_at__lte=now - silence)
+    for repair in interrupted.select_related("session__source", "source", "undoes", "batch"):
         _settle(repair, kept, now)
     return told
 

@@ -25,6 +25,7 @@ from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.target import Target
 from sessions_app.models import Repair, RepairBatch, RowChange, Session, values
 from sessions_app.selectors.rows import session_rows
+from sessions_app.stores.backup import Backup
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.changes import GuardRefused
 from sessions_app.stores.holders import Holder
@@ -33,7 +34,7 @@ from .audit import audit_record
 from .facts import session_facts, store_facts
 from .reading import session_read, session_refresh, stored_id
 from .rulesversion import rules_version
-from .writing import Backup, RepairRefused, full_backup, held_refusal, journal, what_changed
+from .writing import RepairRefused, full_backup, held_refusal, journal, what_changed
 
 log = structlog.get_logger(__name__)
 
@@ -253,7 +254,8 @@ def _write(
         if attached
         else Backup()
     )
-    repair.backup_path, repair.backup_note, repair.change_count = backup.path, backup.note, len(changes)
+    repair.backup_path, repair.backup_note = str(backup.path or ""), backup.skipped
+    repair.change_count = len(changes)
     with transaction.atomic():
         repair.save()
         RowChange.objects.bulk_create(
@@ -264,7 +266,7 @@ def _write(
         reason=actor.reason,
         repair_id=repair.public_id,
         undoes=repair.undoes.public_id if repair.undoes else "",
-        backup=backup.path,
+        backup=repair.backup_path,
         hashes={repair.session_stored_id: (repair.hash_before, repair.hash_after)},
     )
     expect = {rows.id: repair.hash_before} if rows is not None else {}

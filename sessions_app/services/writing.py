@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
 
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.rules import REGISTRY
-from sessions_app.stores.backup import backup_sqlite
+from sessions_app.stores.backup import Backup, backup_once
 from sessions_app.stores.base import Store
 from sessions_app.stores.holders import Holder
 from sessions_app.stores.journal import Journal
@@ -30,34 +29,16 @@ class RepairRefused(Exception):
         self.changed = tuple(changed)
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A full backup, or in ``note`` why there is none."""
-
-    path: str = ""
-    note: str = ""
-
-
 def journal(now: datetime) -> Journal:
     """The journal of the data directory, its clock standing at ``now``."""
     return Journal(journal_dir(), clock=lambda: now)
 
 
 def full_backup(*, store: Store, now: datetime, batch: str = "") -> Backup:
-    """One full backup of a database per batch and per day, unless it is over the size limit."""
+    """One full backup of a database per batch and per day, unless it is over the size limit; the answer says why there is none."""
     if store.kind != "sqlite":
-        return Backup(note="Only databases are backed up whole; the restore point holds the changed rows.")
-    size = store.path.stat().st_size
-    if size > settings.SUTURE_BACKUP_LIMIT:
-        return Backup(
-            note=f"No full backup: the file has {size:,} bytes, over the limit of {settings.SUTURE_BACKUP_LIMIT:,}."
-        )
-    folder = backups_dir(store.path)
-    path = folder / f"{now:%Y-%m-%d}{f'-{batch}' if batch else ''}.db"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        backup_sqlite(store.path, path)
-    return Backup(path=str(path))
+        return Backup(None, "Only databases are backed up whole; the restore point holds the changed rows.")
+    return backup_once(store.path, backups_dir(batch), day=now.date(), limit=settings.SUTURE_BACKUP_LIMIT)
 
 
 def held_refusal(holders: Iterable[Holder], rules: Iterable[str]) -> str:

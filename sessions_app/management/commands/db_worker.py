@@ -1,0 +1,56 @@
+"""The background worker: django-tasks-db's, that says it lives and takes up what a killed one left."""
+
+from __future__ import annotations
+
+import threading
+from argparse import ArgumentParser
+from typing import Any
+
+import structlog
+from django.db import close_old_connections, connection
+from django.db.utils import DatabaseError
+from django.utils import timezone
+from django_tasks_db.management.commands.db_worker import Command as Worker
+
+from sessions_app import tasks
+from sessions_app.services import workers
+
+log = structlog.get_logger(__name__)
+
+
+class Command(Worker):
+    help = "Run the background worker: imports, scans and bulk repairs."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--take-over",
+            action="store_true",
+            help="this is the only worker: take up at once what an earlier one left unfinished",
+        )
+
+    def handle(self, *, take_over: bool = False, **options: Any) -> None:
+        worker_id = options["worker_id"]
+        workers.worker_beat(worker_id=worker_id, now=timezone.now())
+        for told in tasks.start(alone=take_over):
+            self.stderr.write(told)
+        done = threading.Event()
+        beating = threading.Thread(target=_beat, args=(worker_id, done), name="heartbeat", daemon=True)
+        beating.start()
+        try:
+            super().handle(**options)
+        finally:
+            done.set()
+            workers.worker_gone(worker_id=worker_id)
+
+
+def _beat(worker_id: str, done: threading.Event) -> None:
+    """Say that this worker lives, and look for jobs that lost theirs."""
+    while not done.wait(workers.BEAT_SECONDS):
+        try:
+            workers.worker_beat(worker_id=worker_id, now=timezone.now())
+            tasks.reap()
+        except DatabaseError:  # a locked database passes; the next beat tries again
+            log.warning("heartbeat missed", exc_info=True)
+            close_old_connections()
+    connection.close()

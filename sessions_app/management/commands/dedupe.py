@@ -1,0 +1,10 @@
+"""``suture dedupe``: the service of that name alone (design 6)."""
+
+from __future__ import annotations
+
+from sessions_app.management.repairbase import RepairCommand
+
+
+class Command(RepairCommand):
+    help = "Collapse tool parts that share a call id within one message; rename the later of two different results."
+    rules = ("duplicate-call-id-in-message",)

@@ -1,0 +1,11 @@
+"""``suture drop``: the service of that name alone (design 6)."""
+
+from __future__ import annotations
+
+from sessions_app.management.repairbase import RepairCommand
+
+
+class Command(RepairCommand):
+    help = "Drop the tool calls and results of failed turns whose thinking was lost."
+    rules = ("thinking-lost-on-error",)
+    safety = "lossy"

@@ -1,0 +1,36 @@
+"""``suture import``: attach sources and read them to the end."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from sessions_app.management.base import SutureCommand, found
+from sessions_app.management.importbase import job_run, source_document, source_words
+from sessions_app.services.database import database_prepare
+from sessions_app.services.importing import source_attach
+
+
+class Command(SutureCommand):
+    help = "Attach databases, storage folders or exports, and import and scan their sessions."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("paths", nargs="*", metavar="PATH", help="left out: opencode's own database")
+        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
+
+    def run(self, *, paths: list[str], json: bool, **options: Any) -> int:
+        database_prepare()
+        documents = []
+        for path in [found(path) for path in paths] or [found(None)]:
+            source, job = source_attach(path=Path(path), actor="command", now=timezone.now(), face="command")
+            job = job_run(job)
+            source.refresh_from_db()
+            documents.append(source_document(source, job))
+            if not json:
+                self.tell(source_words(source, job))
+        if json:
+            self.result({"sources": documents})
+        return 1 if any(document["error"] for document in documents) else 0

@@ -1,0 +1,103 @@
+"""``suture lower``: the request body that the next call would send, or the canonical messages."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from sessions_app.domain import dialects
+from sessions_app.domain.jsjson import dumps
+from sessions_app.domain.lowering import body, lower
+from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
+from sessions_app.domain.ndjson import lower_line
+from sessions_app.management.base import (
+    BAD_USAGE,
+    FOUND_IT,
+    SutureCommand,
+    one_session,
+    open_path,
+    path_argument,
+    session_argument,
+    target_arguments,
+)
+from sessions_app.services.filerepair import session_target
+
+
+class Command(SutureCommand):
+    help = "Write the request body that the next call would send, as JSON."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        path_argument(parser)
+        session_argument(parser)
+        target_arguments(parser)
+        parser.add_argument(
+            "--as-stored", action="store_true", help="what the client sends today, without dedupe and drop"
+        )
+        parser.add_argument(
+            "--canonical", action="store_true", help="the canonical messages instead of a body"
+        )
+        parser.add_argument(
+            "--provenance", metavar="FILE", help="write where each piece of the body comes from"
+        )
+        parser.add_argument(
+            "--ndjson",
+            action="store_true",
+            help="with -: a row document with its target a line in, all bodies a line out",
+        )
+
+    def run(self, *, path: str | None, ndjson: bool, target: str, **options: Any) -> int:
+        if ndjson:
+            if path != "-":
+                raise ValueError("--ndjson reads from stdin: suture lower - --ndjson")
+            return self._lines()
+        if not target:
+            raise ValueError("Name the --target, for example openai-chat:acme/model-1.")
+        with open_path(path) as store:
+            rows = store.read(one_session(store, options["session"]))
+        decoded = dialects.decode(rows)
+        wanted = session_target(target, options["thinking"], decoded)
+        if wanted is None:
+            return BAD_USAGE
+        repairs = not options["as_stored"]
+        try:
+            if options["canonical"]:
+                lowered = lower(decoded, wanted, repairs=repairs)
+                result: Any = lowered.messages
+                origins = _canonical_origins(lowered)
+            else:
+                made = body(decoded, wanted, repairs=repairs)
+                result, origins = made.body, made.provenance
+                if not made.verified:
+                    self.say("This writer is not verified against recordings of the client.")
+        except LoweringError as problem:
+            self.stdout.write(dumps({"error": {"kind": problem.kind, "message": problem.words}}))
+            return FOUND_IT
+        self.stdout.write(dumps(result))
+        if options["provenance"]:
+            _write_provenance(Path(options["provenance"]), origins)
+        return 0
+
+    def _lines(self) -> int:
+        for line in sys.stdin.buffer:
+            if line.strip():
+                self.stdout.write(lower_line(line))
+                self.stdout.flush()
+        return 0
+
+
+def _canonical_origins(lowered: Lowered) -> dict[tuple[str | int, ...], Origin]:
+    return {
+        (index, "content", place): origin
+        for index, origins in enumerate(lowered.origins)
+        for place, origin in enumerate(origins)
+    }
+
+
+def _write_provenance(file: Path, origins: dict[tuple[str | int, ...], Origin]) -> None:
+    document = {
+        ".".join(str(step) for step in position): {"message": origin.message, "part": origin.part}
+        for position, origin in origins.items()
+    }
+    file.write_text(dumps(document) + "\n", encoding="utf-8")

@@ -1,0 +1,120 @@
+"""``suture scan``: read-only, needs no database of its own."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from sessions_app.domain import dialects
+from sessions_app.domain.rules.base import Facts
+from sessions_app.domain.scan import as_document, scan
+from sessions_app.management.base import (
+    FOUND_IT,
+    SutureCommand,
+    open_path,
+    path_argument,
+    printable,
+    session_argument,
+    target_arguments,
+)
+from sessions_app.services.facts import is_native, session_facts, store_facts
+from sessions_app.services.filerepair import session_target
+from sessions_app.stores.base import Store, StoreError
+
+_FAILING = {
+    "blocked": ("blocked", "unreadable"),
+    "at-risk": ("blocked", "unreadable", "at-risk"),
+    "never": (),
+}
+_WORDS = {"blocked": "Blocked", "at-risk": "At risk", "healthy": "Healthy", "unreadable": "Unreadable"}
+
+
+class Command(SutureCommand):
+    help = "Say what is wrong with stored sessions, and which provider will refuse them with which words. Nothing is written."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        path_argument(parser)
+        session_argument(parser)
+        target_arguments(parser)
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="one JSON document")
+        form.add_argument("--ndjson", action="store_true", help="one JSON session object a line")
+        parser.add_argument(
+            "--fail-on",
+            choices=tuple(_FAILING),
+            default="blocked",
+            help="the health from which on the exit code is 1",
+        )
+
+    def run(self, *, path: str | None, json: bool, ndjson: bool, fail_on: str, **options: Any) -> int:
+        health: Counter[str] = Counter()
+        with open_path(path) as store:
+            source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
+            documents = self._sessions(store, native=path != "-" and is_native(store.path), **options)
+            if json:
+                documents = list(
+                    documents
+                )  # a document is whole or not there: an unreadable store gives none
+                self.result({"source": source, "sessions": documents})
+            elif not ndjson:
+                self.tell(f"{source['path']} ({source['kind']}: {', '.join(source['dialects'])})")
+            for document in documents:
+                health[document["health"]] += 1
+                if ndjson:
+                    self.result(document)
+                elif not json:
+                    self._session_in_words(document)
+            for problem in store.problems:
+                self.say(f"{problem.where}: {problem.reason}")
+        if not json and not ndjson:
+            self.tell(_summary(health))
+        return FOUND_IT if any(health[word] for word in _FAILING[fail_on]) else 0
+
+    def _sessions(
+        self, store: Store, *, native: bool, session: list[str], target: str, thinking: str, **_: Any
+    ) -> Iterator[dict[str, Any]]:
+        facts = store_facts(store=store, native=native, now=datetime.now(UTC))
+        titles = {row["id"]: row.get("title") for row in store.sessions()}
+        for session_id in session or titles:
+            try:
+                rows = store.read(session_id)
+            except StoreError as problem:
+                if problem.kind == "no-session" and session:
+                    raise
+                yield _unreadable(str(session_id), str(titles.get(session_id) or ""), problem)
+                continue
+            decoded = dialects.decode(rows)
+            own: Facts = session_facts(facts, rows)
+            wanted = session_target(target, thinking, decoded)  # type: ignore[arg-type]
+            yield as_document(decoded, scan(decoded, target=wanted, thinking=thinking, facts=own))
+
+    def _session_in_words(self, document: dict[str, Any]) -> None:
+        self.tell(
+            f"\n{_WORDS.get(document['health'], document['health']):<10} {document['id']}  {printable(document['title'])}"
+        )
+        for finding in document["findings"]:
+            self.tell(f"  {finding['severity']:<8} {finding['rule']}: {finding['summary']}")
+        for protocol, verdict in document["verdicts"].items():
+            for violation in verdict["violations"][:3]:
+                self.tell(f"  {protocol} refuses it ({violation['rule']}): {violation['error']}")
+
+
+def _unreadable(session_id: str, title: str, problem: StoreError) -> dict[str, Any]:
+    return {
+        "id": session_id,
+        "title": title,
+        "health": "unreadable",
+        "target": None,
+        "reasons": [problem.words],
+        "findings": [],
+        "verdicts": {},
+    }
+
+
+def _summary(health: Counter[str]) -> str:
+    total = health.total()
+    parts = [f"{count} {_WORDS.get(word, word).lower()}" for word, count in sorted(health.items())]
+    return f"\n{total} session{'' if total == 1 else 's'}" + (f": {', '.join(parts)}" if parts else "")

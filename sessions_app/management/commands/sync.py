@@ -1,0 +1,51 @@
+"""``suture sync``: read what changed in attached sources."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from sessions_app.management.base import SutureCommand
+from sessions_app.management.importbase import job_run, source_document, source_words
+from sessions_app.models import Source
+from sessions_app.services.database import database_prepare
+from sessions_app.services.importing import source_sync
+
+
+class Command(SutureCommand):
+    help = "Read what changed in attached sources since they were last read."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "paths", nargs="*", metavar="PATH", help="attached sources; left out: all of them"
+        )
+        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
+
+    def run(self, *, paths: list[str], json: bool, **options: Any) -> int:
+        database_prepare()
+        documents = []
+        for source in _sources(paths):
+            job = job_run(source_sync(source=source, actor="command", now=timezone.now(), face="command"))
+            source.refresh_from_db()
+            documents.append(source_document(source, job))
+            if not json:
+                self.tell(source_words(source, job))
+        if json:
+            self.result({"sources": documents})
+        return 1 if any(document["error"] for document in documents) else 0
+
+
+def _sources(paths: list[str]) -> list[Source]:
+    attached = Source.objects.filter(origin=Source.Origin.ATTACHED).order_by("id")
+    if not paths:
+        return list(attached)
+    wanted = []
+    for path in paths:
+        source = attached.filter(path=str(Path(path).resolve())).first()
+        if source is None:
+            raise ValueError(f"{path} is not attached; attach it with: suture import {path}")
+        wanted.append(source)
+    return wanted

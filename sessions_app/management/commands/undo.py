@@ -1,0 +1,76 @@
+"""``suture undo``: take a repair back."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import UTC, datetime
+from typing import Any
+
+from sessions_app.domain.repair import RowChange
+from sessions_app.management.base import FOUND_IT, SutureCommand
+from sessions_app.models import Repair
+from sessions_app.services.database import database_is_there
+from sessions_app.services.filerepair import file_undo
+from sessions_app.services.repairing import Actor, repair_undo
+from sessions_app.services.writing import RepairRefused, journal
+
+
+class Command(SutureCommand):
+    help = "Take a repair back: every row it changed becomes what it was, unless it was changed again since."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("repair", metavar="REPAIR", help="what the repair is called, rep_...")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would be put back; write nothing"
+        )
+        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
+
+    def run(self, *, repair: str, dry_run: bool, json: bool, **options: Any) -> int:
+        now = datetime.now(UTC)
+        try:
+            entry = journal(now).get(repair)
+        except KeyError:
+            raise ValueError(f"The journal has no repair {repair}.") from None
+        known = Repair.objects.filter(public_id=repair).first() if database_is_there() else None
+        try:
+            if known is not None and not dry_run:
+                undo = repair_undo(repair=known, actor=Actor(name="command", face="command"), now=now)
+                changes = tuple(change.change for change in undo.changes.all())
+            else:
+                changes = file_undo(entry=entry, now=now, dry_run=dry_run)
+        except RepairRefused as refusal:
+            if json:
+                self.result(
+                    {
+                        "repair": repair,
+                        "outcome": "refused",
+                        "why": refusal.words,
+                        "changed": list(refusal.changed),
+                    }
+                )
+            self.say(refusal.words)
+            return FOUND_IT
+        if json:
+            outcome = "would-undo" if dry_run else "undone"
+            self.result(
+                {
+                    "repair": repair,
+                    "outcome": outcome,
+                    "path": entry.path,
+                    "rows": [_row(change) for change in changes],
+                }
+            )
+        else:
+            for change in changes:
+                self.tell("  {action} {table} {id}".format(**_row(change)))
+            self.tell(f"{'Would undo' if dry_run else 'Undone'}: {repair} in {entry.path}")
+        return 0
+
+
+def _row(change: RowChange) -> dict[str, str]:
+    action = "insert" if change.before is None else "delete" if change.after is None else "replace"
+    return {
+        "action": action,
+        "table": change.table,
+        "id": ",".join(str(value) for value in change.key.values()),
+    }

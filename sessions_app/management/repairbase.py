@@ -1,0 +1,191 @@
+"""What ``repair``, ``dedupe`` and ``drop`` share: they are one run with other rules."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sessions_app import stores
+from sessions_app.services.filerepair import FileOptions, FileReport, SessionOutcome, file_repair
+from sessions_app.services.handback.copy import store_copy
+from sessions_app.services.handback.patch import patch_sql, undo_sql
+from sessions_app.stores.base import Store
+from sessions_app.stores.sqlite.store import SqliteStore
+
+from .base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument, target_arguments
+
+
+class RepairCommand(SutureCommand):
+    """``rules``: the only rules it applies, () = the user's choice."""
+
+    rules: tuple[str, ...] = ()
+    safety = "safe"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        path_argument(parser)
+        session_argument(parser)
+        target_arguments(parser)
+        if not self.rules:
+            parser.add_argument(
+                "--rule",
+                action="append",
+                default=[],
+                metavar="CODE",
+                help="only this rule; may be given several times",
+            )
+            parser.add_argument(
+                "--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go"
+            )
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
+        where = parser.add_mutually_exclusive_group()
+        where.add_argument(
+            "--output",
+            metavar="FILE",
+            help="repair a copy, of the same kind as PATH; - writes a document to stdout",
+        )
+        where.add_argument(
+            "--patch",
+            metavar="FILE.sql",
+            help="write an SQL patch for the sqlite3 program instead of repairing",
+        )
+        parser.add_argument(
+            "--force", action="store_true", help="also close what a running client may still be working on"
+        )
+        parser.add_argument("--json", action="store_true", help="the report as JSON")
+
+    def run(
+        self,
+        *,
+        path: str | None,
+        output: str | None,
+        patch: str | None,
+        dry_run: bool,
+        json: bool,
+        **options: Any,
+    ) -> int:
+        if path == "-" and not (output or patch or dry_run):
+            raise ValueError(
+                "What comes from stdin cannot be repaired in place; name an --output (- is stdout)."
+            )
+        if output == "-" and json:
+            raise ValueError("--json and --output - would both write to stdout.")
+        wanted = FileOptions(
+            rules=self.rules or tuple(options["rule"]),
+            safety=options.get("safety") or self.safety,  # type: ignore[arg-type]
+            target=options["target"],
+            thinking=options["thinking"],
+        )
+        with open_path(path) as original, _written(original, output, dry_run or bool(patch)) as store:
+            report = file_repair(
+                store=store,
+                options=wanted,
+                session_ids=options["session"],
+                now=datetime.now(UTC),
+                dry_run=dry_run or bool(patch),
+                force=options["force"],
+                copy=output is not None,
+            )
+            if patch:
+                self._write_patch(Path(patch), original, report)
+        if json:
+            self.result(
+                report.document()
+                | {
+                    "path": path or report.path,
+                    "dry_run": dry_run,
+                    "output": output or "",
+                    "patch": patch or "",
+                }
+            )
+        else:
+            self._in_words(report, to_stderr=output == "-")
+        return 0 if report.complete else FOUND_IT
+
+    def _write_patch(self, target: Path, store: Store, report: FileReport) -> None:
+        if not isinstance(store, SqliteStore):
+            raise ValueError("An SQL patch can only be made for a database.")
+
+        def real(table: str) -> str:
+            found = store.schema.real(table)
+            return table if found is None else found.name
+
+        undo = target.with_suffix(".undo.sql")
+        target.write_text(
+            patch_sql(report.changes, made_for=store.path.name, table_name=real), encoding="utf-8"
+        )
+        undo.write_text(undo_sql(report.changes, made_for=store.path.name, table_name=real), encoding="utf-8")
+        self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
+
+    def _in_words(self, report: FileReport, *, to_stderr: bool) -> None:
+        write = self.say if to_stderr else self.tell
+        for warning in report.warnings:
+            self.say(warning)
+        for session in report.sessions:
+            for line in _lines(session):
+                write(line)
+        touched = sum(session.outcome in ("repaired", "would-repair") for session in report.sessions)
+        if not touched:
+            write("Nothing to repair.")
+        for repair in report.repairs:
+            write(f"Repair {repair} is kept; take it back with: suture undo {repair}")
+
+
+def _lines(session: SessionOutcome) -> Iterator[str]:
+    if session.outcome == "nothing" and not session.left and not session.skipped:
+        return
+    words = {"would-repair": "would be repaired", "nothing": "left as it is"}
+    yield f"{session.id}  {session.title}: {words.get(session.outcome, session.outcome)}"
+    if session.why:
+        yield f"  {session.why}"
+    for operation in session.operations:
+        place = operation["part"] or operation["message"] or "session"
+        yield f"  {operation['action']} {operation['subject']} {place}: {operation['why']}"
+    for key, why in session.skipped:
+        yield f"  not repaired, {key.partition(':')[0]}: {why}"
+    for summary in session.left:
+        yield f"  still blocked: {summary}"
+
+
+@contextmanager
+def _written(original: Store, output: str | None, read_only: bool) -> Iterator[Store]:
+    """The store that is repaired: the original, or a copy of it that ends up at ``output`` only when all went well."""
+    if output is None or read_only:
+        yield original
+        return
+    folder = Path(
+        tempfile.mkdtemp(prefix=".suture-", dir=None if output == "-" else Path(output).resolve().parent)
+    )
+    try:
+        copy = folder / (original.path.name if output == "-" else Path(output).name)
+        store_copy(store=original, destination=copy)
+        with stores.open_store(copy, original.kind) as store:
+            yield store
+        if output == "-":
+            if copy.is_dir() or original.kind == "sqlite":
+                raise ValueError("Only documents can be written to stdout; name a file.")
+            sys.stdout.write(copy.read_text(encoding="utf-8"))
+        else:
+            _put(copy, Path(output))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put(copy: Path, output: Path) -> None:
+    if copy.is_dir():
+        if output.exists():
+            raise ValueError(f"{output} exists already; a folder is never replaced.")
+        copy.rename(output)
+        return
+    beside = [Path(f"{output}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
+    if any(path.exists() for path in beside):
+        raise ValueError(
+            f"{output} is a database in use (it has a write-ahead log beside it); choose another file."
+        )
+    copy.replace(output)

@@ -1,0 +1,1 @@
+"""Repaired sessions in the form their owner can take: patch, copy, document."""
