@@ -196,7 +196,7 @@ def _cell(value: Any, path: str) -> Any:
             return _unwrapped(name, content, path)
     if isinstance(value, (Mapping, list)):
         try:
-            return to_text(value)
+            return _compact(value)
         except RecursionError:
             raise RowDocumentError(path, "nested too deeply") from None
         except (TypeError, ValueError) as error:
@@ -204,6 +204,24 @@ def _cell(value: Any, path: str) -> Any:
     if isinstance(value, (str, int, float, bytes)):
         return value
     raise RowDocumentError(path, f"no column value: {_kind(value)}")
+
+
+def _compact(value: Any) -> str:
+    try:
+        return to_text(value)
+    except ValueError:
+        return to_text(_in_range(value))
+
+
+def _in_range(value: Any) -> Any:
+    """``value`` with infinite numbers (1e400, as Python reads it) as numbers that JSON can say and that mean the same."""
+    if isinstance(value, Mapping):
+        return {key: _in_range(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_in_range(item) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        return _OVERFLOW if value > 0 else -_OVERFLOW
+    return value
 
 
 def _unwrapped(name: str, content: str, path: str) -> bytes | str | float:
@@ -264,7 +282,7 @@ def _ordered(rows: list[Row], *columns: str) -> list[Row]:
 
 def _number(text: str) -> float | int:
     value = float(text)
-    return value if math.isfinite(value) else math.copysign(1, value).__int__() * _OVERFLOW
+    return value if math.isfinite(value) else _OVERFLOW if value > 0 else -_OVERFLOW
 
 
 def _integer(text: str) -> int:

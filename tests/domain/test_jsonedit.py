@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sessions_app.domain import jsjson
 from sessions_app.domain.jsonedit import EditError, edit, raw_at
 from sessions_app.domain.repair import REMOVE, Edit
 
@@ -91,7 +92,7 @@ def test_a_new_member_goes_to_the_end_and_every_old_byte_stays(document, new):
     result = edit(raw, [Edit(("brand new",), new)])
     value["brand new"] = new
     assert json.loads(result) == value
-    added = f'"brand new":{json.dumps(new, ensure_ascii=False, separators=(",", ":"))}'
+    added = f'"brand new":{jsjson.dumps(new)}'
     assert result.replace("," + added, "") == raw
 
 

@@ -82,6 +82,8 @@ def _stops(kind: str, data: Mapping[str, Any]) -> tuple[str, str, str] | None:
         value = data.get(path[0], _ABSENT)
         if not isinstance(value, str):
             return path[0], _reason(path, "string", value), INVALID_PROMPT
+    if kind == "file" and not isinstance(data.get("filename", ""), str):
+        return "filename", _reason(("filename",), "string", data["filename"]), INVALID_PROMPT
     return None
 
 
@@ -202,7 +204,6 @@ _PARTS: dict[str, tuple[_Field, ...]] = {
         *_optional("time.end", kind=_TIMES),
         *_optional("metadata", kind="object"),
     ),
-    "file": _optional("filename"),
     "tool": (*_required("callID", "tool"), *_optional("metadata", kind="object")),
     "step-start": _optional("snapshot"),
     "step-finish": (*_required("reason"), *_optional("snapshot"), *_required("cost", kind="number"), *_TOKENS),

@@ -202,6 +202,8 @@ class _Lowering:
             mime, url = _object(item).get("mime"), _object(item).get("url")
             if not isinstance(mime, str) or not isinstance(url, str):
                 raise LoweringError("unexpected", UNEXPECTED, origin)
+            if not isinstance(item.get("filename", ""), str):
+                raise LoweringError("invalid-prompt", INVALID_PROMPT, origin, {"path": "state.attachments"})
             if not _is_media(mime) or keeps_media(self.package, self.target.model, mime):
                 kept.append({"type": "file", "uri": url, "mime": mime})
             else:

@@ -1,0 +1,77 @@
+"""What the real client sent: every recorded turn is lowered to the same messages, every refusal has the client's own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sessions_app.domain.dialects import decode
+from sessions_app.domain.lowering import LoweringError, body
+from tests.domain.v1rows import corpus_rows, index, recorded_target, recording
+
+TURNS = [name for name, entry in index().items() if entry.get("parity")]
+REFUSED = [name for name, entry in index().items() if entry.get("next_recorded") and entry.get("requests") == []]
+AFTER_TASK = [
+    name
+    for name, entry in index().items()
+    if entry.get("next_recorded") and recording(name)["requests"][:1] == ["summary"]
+]
+
+
+def without_marks(value: Any) -> Any:
+    """Cache marks are no part of a history."""
+    if isinstance(value, dict):
+        return {key: without_marks(item) for key, item in value.items() if key != "cache_control"}
+    return [without_marks(item) for item in value] if isinstance(value, list) else value
+
+
+def sent(name: str) -> Any:
+    recorded = recording(name)
+    target = recorded_target(recorded)
+    result = body(decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt="continue")
+    assert result.verified
+    for path, origin in result.provenance.items():
+        at = result.body
+        for step in path:
+            at = at[step]
+        assert isinstance(at, dict), (path, origin)
+    messages = result.body["messages"]
+    if target.protocol == "openai-chat":
+        assert messages[0]["role"] == "system"
+        return messages[1:]
+    return messages
+
+
+def exact(value: Any) -> Any:
+    """Values with their types and key order, which equality of Python values does not see."""
+    if isinstance(value, dict):
+        return [(key, exact(item)) for key, item in sorted(value.items())]
+    return [exact(item) for item in value] if isinstance(value, list) else (isinstance(value, bool), value)
+
+
+def inputs(messages: list[dict[str, Any]]) -> list[list[str]]:
+    return [list(block["input"]) for m in messages if isinstance(m["content"], list) for block in m["content"] if isinstance(block.get("input"), dict)]
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_the_recorded_turn_is_reproduced(name):
+    want = without_marks(recording(name)["messages"])
+    got = sent(name)
+    assert got == want
+    assert exact(got) == exact(want)
+    assert inputs(got) == inputs(want)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_session_the_client_cannot_continue_is_refused_in_its_words(name):
+    with pytest.raises(LoweringError) as caught:
+        sent(name)
+    assert caught.value.words in recording(name)["client_output"]
+    assert caught.value.origin is not None and caught.value.origin.part
+
+
+def test_the_corpus_holds_what_these_tests_are_about():
+    assert len(TURNS) > 250
+    assert len(REFUSED) > 5
+    assert len(AFTER_TASK) > 5
