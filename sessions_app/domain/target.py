@@ -24,7 +24,7 @@ PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName.__value__)
 class ModelCapabilities:
     """What the client's configuration says about a model (wire-rules 6.1 step 9, 6.8 F4, F12).
 
-    ``input`` lists input modalities; None = unknown, every modality is let through. ``interleaved`` is the
+    ``input`` lists input modalities; None = unknown, then what such a model usually reads is assumed (``v1_prompt.assumed_input``). ``interleaved`` is the
     ``capabilities.interleaved.field`` of the client's model configuration.
     """
 

@@ -43,6 +43,9 @@ def file(mime, url, **more):
     return {"type": "file", "mime": mime, "url": url, **more}
 
 
+EVERYTHING = ModelCapabilities(("text", "image", "pdf", "audio", "video"))
+
+
 def refusal(target, *messages):
     with pytest.raises(LoweringError) as caught:
         sent(target, *messages)
@@ -59,9 +62,9 @@ def refusal(target, *messages):
 )
 def test_a_file_the_package_cannot_send_stops_the_session_in_its_words(mime, chat, claude):
     message = user(text("see"), file(mime, f"data:{mime};base64,aGk="))
-    assert refusal(CLAUDE, message) == claude
+    assert refusal(replace(CLAUDE, capabilities=EVERYTHING), message) == claude
     if chat is not None:
-        assert refusal(CHAT, message) == chat
+        assert refusal(replace(CHAT, capabilities=EVERYTHING), message) == chat
 
 
 def test_user_files_on_chat_are_images_documents_sound_and_text():
@@ -72,7 +75,7 @@ def test_user_files_on_chat_are_images_documents_sound_and_text():
         file("text/markdown", "data:text/markdown;base64," + base64.b64encode("# né".encode()).decode()),
         file("text/plain", "data:text/plain,gone"),
     ]
-    assert sent(CHAT, user(*files))[0]["content"] == [
+    assert sent(replace(CHAT, capabilities=EVERYTHING), user(*files))[0]["content"] == [
         {"type": "image_url", "image_url": {"url": PNG}},
         {"type": "file", "file": {"filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBER"}},
         {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
@@ -93,6 +96,14 @@ def test_a_file_the_model_does_not_read_becomes_a_text_with_or_without_its_name(
         'ERROR: Cannot read "a.png" (this model does not support image input). Inform the user.',
         "ERROR: Cannot read pdf (this model does not support pdf input). Inform the user.",
     ]
+
+
+def test_without_configuration_images_pass_and_documents_only_where_a_known_provider_reads_them():
+    pdf = user(file("application/pdf", "data:application/pdf;base64,x"))
+    assert sent(make_target("anthropic", "claude-1"), pdf)[0]["content"][0]["type"] == "document"
+    assert sent(CLAUDE, pdf)[0]["content"][0]["text"].startswith("ERROR: Cannot read pdf")
+    sound = user(file("audio/wav", "data:audio/wav;base64,x"))
+    assert sent(make_target("anthropic", "claude-1"), sound)[0]["content"][0]["text"].startswith("ERROR: Cannot read audio")
 
 
 def test_attachments_that_are_no_media_stay_inside_the_result_on_chat_and_vanish_on_claude():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 from sessions_app.domain.model import Session
+from sessions_app.domain.protocols import REGISTRY
 from sessions_app.domain.target import Target
 
 from .types import Body, Lowered, LoweringError, Origin, Provenance
@@ -49,12 +49,4 @@ def body(
 
 def written(lowered: Lowered, session: Session, target: Target) -> Body:
     """``lowered`` in the target's protocol, by the writer of the session's dialect."""
-    result: Body = _writer(session, target).write(lowered, target)
-    return result
-
-
-def _writer(session: Session, target: Target) -> Any:
-    """The module ``protocols.<wire>.v1`` or ``.v2``: a protocol is a package named after it (design 3)."""
-    package = target.protocol.replace("-", "_")
-    client = session.dialect.removeprefix("opencode-")
-    return import_module(f"sessions_app.domain.protocols.{package}.{client}")
+    return REGISTRY[target.protocol].write(session.dialect.removeprefix("opencode-"), lowered, target)

@@ -19,7 +19,7 @@ from sessions_app.domain.lowering.v1 import NOBODY, is_blank
 from sessions_app.domain.lowering.v1_packages import OPENROUTER, SDK_KEYS, SIGNED_BY, has_state, package_of
 from sessions_app.domain.target import Target
 
-from .providers import COMPATIBLE
+from .providers import COMPATIBLE, PROVIDERS
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.\-]*):")
@@ -133,12 +133,19 @@ def _file(media: dict[str, Any], origin: Origin) -> dict[str, Any]:
 
 def _replace_unreadable(messages: Iterable[PromptMessage], target: Target) -> None:
     """9.1: a user's file of a kind the model does not read becomes a text that says so (6.8 F4)."""
-    readable = target.capabilities.input
-    if readable is None:
-        return
+    readable = target.capabilities.input or assumed_input(target)
     for message in messages:
         if message.role == "user" and any(block["type"] == "file" for block in message.blocks):
             message.blocks = [_readable(block, readable) for block in message.blocks]
+
+
+def assumed_input(target: Target) -> tuple[str, ...]:
+    """Input modalities of a model whose configuration is not known: images everywhere; PDF where a catalogued provider's package
+    has documents; sound and video on Gemini only. The client takes all but text as not readable until the configuration says so."""
+    if target.protocol == "gemini":
+        return ("text", "image", "pdf", "audio", "video")
+    documents = target.provider in PROVIDERS and target.protocol != "openai-chat"
+    return ("text", "image", "pdf") if documents else ("text", "image")
 
 
 def _readable(block: dict[str, Any], readable: tuple[str, ...]) -> dict[str, Any]:

@@ -1,0 +1,50 @@
+"""Verdicts: the strict provider's answer to every recorded turn, and refusals in the client's own words."""
+
+from __future__ import annotations
+
+import pytest
+
+from sessions_app.domain.dialects import decode
+from sessions_app.domain.target import PROTOCOLS, make_target
+from sessions_app.domain.verdicts import verdict, verdicts
+from tests.domain.test_v1_parity import REFUSED, TURNS
+from tests.domain.v1rows import (
+    CHAT,
+    assistant,
+    corpus_rows,
+    recorded_target,
+    recording,
+    session,
+    text,
+    tool,
+    user,
+)
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_the_verdict_is_the_strict_providers_answer(name):
+    recorded = recording(name)
+    provider, _, model = recorded["model"].partition("/")
+    protocol = recorded_target(recorded).protocol
+    target = make_target(provider, model, "on" if recorded["think"] else "off", protocol)
+    judged = verdict(decode(corpus_rows(name, recorded["session"])), target)
+    assert judged.accepted == recorded["accepted"], judged.violations
+    if not judged.accepted:
+        assert judged.violations[0].error == recorded["error"]
+        assert judged.violations[0].message
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_request_the_client_cannot_build_is_a_refusal(name):
+    recorded = recording(name)
+    judged = verdict(decode(corpus_rows(name, recorded["session"])), recorded_target(recorded))
+    assert not judged.accepted and judged.violations == ()
+    assert judged.refusal in recorded["client_output"]
+    assert judged.details["part"].startswith("prt_")
+
+
+def test_every_protocol_gets_a_verdict_and_repairs_change_it():
+    rows = session(user(text("q")), assistant({"type": "step-start"}, tool("c", "error"), tool("c")))
+    assert set(verdicts(rows, CHAT)) == set(PROTOCOLS)
+    assert [v.rule for v in verdict(rows, CHAT).violations] == ["O18"]
+    assert verdict(rows, CHAT, repairs=True).accepted
