@@ -1,0 +1,160 @@
+"""What can be read in an error text besides its words: the messages wrapped in it, positions, ids (wire-rules 0.1)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sessions_app.domain.errorwords.entries import ANTHROPIC, BEDROCK, CHAT, GEMINI, RESPONSES
+
+DEPTH_LIMIT = 6
+MESSAGES_LIMIT = 200
+
+type Pointer = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position as written, the path in the body that it stands for, and whose style it is. Paths that start with "rows" count the
+    client's own list of messages."""
+
+    position: str
+    pointer: Pointer
+    protocol: str
+
+
+def messages(text: str) -> list[str]:
+    """The text itself and every message found in JSON inside it, at any depth of wrapping."""
+    found = [text]
+    _unwrap(text, found, DEPTH_LIMIT)
+    return found[:MESSAGES_LIMIT]
+
+
+def _unwrap(text: str, found: list[str], depth: int) -> None:
+    if depth == 0 or len(found) >= MESSAGES_LIMIT:
+        return
+    decoder = json.JSONDecoder()
+    at = text.find("{")
+    tries = 0
+    while at != -1 and tries < 50:
+        tries += 1
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        for message in _strings(value):
+            found.append(message)
+            _unwrap(message, found, depth - 1)
+        at = text.find("{", end)
+    if '\\"' in text and depth > 1:
+        _unwrap(text.replace('\\"', '"').replace("\\\\", "\\"), found, depth - 1)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+
+
+# Positions
+
+_ANTHROPIC = re.compile(
+    r"messages\.(\d+)(?!\.?\d*\.member)(?:\.content(?:\.(\d+)(?:\.tool_result\.content\.(\d+))?)?)?"
+)
+_MEMBER = re.compile(r"messages\.(\d+)\.member\.content\.(\d+)\.member")
+_CHAT = re.compile(r"messages?(?:\.\[|\[)(\d+)\](?:\.tool_calls\[(\d+)\]|\.content\[(\d+)\])?")
+_CHAT_WORDS = re.compile(
+    r"message at position (\d+)|message at index (\d+)|message index (\d+)|call message at index (\d+)"
+)
+_INPUT = re.compile(r"input\[(\d+)\](?:\.(output|content)\[(\d+)\])?")
+_CONTENTS = re.compile(r"contents\[(\d+)\](?:\.parts\[(\d+)\])?")
+_GEMINI_WORDS = re.compile(r"function call `?default_api:[^`\s,]*`? ?, position (\d+)")
+_ROW = re.compile(r"\[(\d+)\]\[\\?\"(info|parts)\\?\"\](?:\[(\d+)\])?")
+
+
+def places(text: str) -> Iterator[Place]:
+    """Every position in the text, in the styles of all providers."""
+    for match in _MEMBER.finditer(text):
+        pointer = ("messages", int(match[1]) - 1, "content", int(match[2]) - 1)
+        yield Place(match[0], pointer, BEDROCK)
+    for match in _ANTHROPIC.finditer(text):
+        yield Place(
+            match[0],
+            _pointer("messages", match[1], "content", match[2], "content", match[3]),
+            _dotted(text, match),
+        )
+    for match in _CHAT.finditer(text):
+        inner = "tool_calls" if match[2] else "content"
+        yield Place(match[0], _pointer("messages", match[1], inner, match[2] or match[3]), CHAT)
+    for match in _CHAT_WORDS.finditer(text):
+        index = next(group for group in match.groups() if group)
+        yield Place(match[0], _pointer("messages", index), CHAT)
+    for match in _INPUT.finditer(text):
+        yield Place(match[0], _pointer("input", match[1], match[2] or "content", match[3]), RESPONSES)
+    for match in _CONTENTS.finditer(text):
+        yield Place(match[0], _pointer("contents", match[1], "parts", match[2]), GEMINI)
+    for match in _GEMINI_WORDS.finditer(text):
+        yield Place(f"position {match[1]}", ("contents", max(int(match[1]) - 1, 0)), GEMINI)
+    for match in _ROW.finditer(text):
+        yield Place(match[0], _pointer("rows", match[1], "parts", match[3]), "")
+
+
+def _dotted(text: str, match: re.Match[str]) -> str:
+    """Groq writes ``'messages.8'``; "toolResult", "toolUse" and the service's own nouns are Bedrock's."""
+    around = text[max(0, match.start() - 80) : match.end() + 40]
+    if re.search(r"property '|role:assistant", around):
+        return CHAT
+    return BEDROCK if re.search(r"toolResult|toolUse|Message object|ContentBlock", around) else ANTHROPIC
+
+
+def _pointer(*steps: str | None) -> Pointer:
+    """Steps in pairs of name and index, up to the first index that is not there."""
+    out: list[str | int] = []
+    for name, index in zip(steps[::2], steps[1::2], strict=True):
+        if name is None or index is None:
+            break
+        out += [name, int(index)]
+    return tuple(out)
+
+
+# Ids
+
+_PREFIXED = re.compile(
+    r"\b(?:toolu|srvtoolu|tooluse|call|rs|fc|ctc|msg|prt|ses|chatcmpl-tool)[_-][A-Za-z0-9_-]+"
+)
+_KIMI = re.compile(r"\bfunctions\.[A-Za-z0-9_.-]+:\d+")
+_NAMED = (
+    re.compile(r"immediately after: ([^.]+(?:\.[^. ][^.]*)*?)\. "),
+    re.compile(r"response messages: (.+?)(?: \(message\[\d+\]\))?(?:[\"'}\n]|$)"),
+    re.compile(
+        r"(?:blocks with id: |with call_id |function call |for the following Ids: |in `\w*tool_result` blocks: )'?([^\s'\"`,]+)"
+    ),
+    re.compile(r"of ([^\s'\"]+) in message\[\d+\]"),
+    re.compile(r"call_id '([^']+)'"),
+    re.compile(r"Tool call id was (\S+) but"),
+    re.compile(r"tool call id (\S+) in "),
+    re.compile(r"Tool result is missing for tool call (\S+?)\.?(?:\s|$)"),
+)
+
+
+def ids(text: str) -> Iterator[str]:
+    """Ids of calls, items, messages and parts that the text names: by their place in known sentences, else by their look."""
+    for pattern in _NAMED:
+        for match in pattern.finditer(text):
+            for name in match[1].split(", "):
+                name = name.strip().rstrip(".")
+                if name and " " not in name and not name.startswith("`default_api"):
+                    yield name
+    for pattern in (_PREFIXED, _KIMI):
+        for match in pattern.finditer(text):
+            yield match[0]
