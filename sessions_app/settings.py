@@ -169,6 +169,10 @@ STORAGES = {
 # Limits
 SUTURE_UPLOAD_LIMIT = env.integer("SUTURE_UPLOAD_LIMIT", 10 * 1024**3, minimum=1)
 """Bytes of one uploaded file; larger ones are refused while they arrive."""
+SUTURE_ATTACH_ROOTS = env.listing(
+    "SUTURE_ATTACH_ROOTS", ["/"] if set(ALLOWED_HOSTS) <= {"localhost", "127.0.0.1", "[::1]"} else []
+)
+"""Folders below which files of this machine may be attached: everything where only this machine is served, else what is named."""
 SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
 """Bytes of a database up to which a full backup is made before a repair (design 5.2)."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("SUTURE_FORM_LIMIT", 8 * 1024**2, minimum=1)
@@ -176,6 +180,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
 DATA_UPLOAD_MAX_NUMBER_FILES = 4
 FILE_UPLOAD_HANDLERS = ["sessions_app.uploads.LimitedUploadHandler"]
 FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_TEMP_DIR = SUTURE_DATA_DIR  # uploads are large, and transcripts belong on no shared disk
 
 LANGUAGE_CODE = "en"
 USE_I18N = False

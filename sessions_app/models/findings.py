@@ -56,6 +56,8 @@ class Verdict(models.Model):
     violations = models.JSONField(default=list)
     warnings = models.JSONField(default=list)
     not_checkable = models.JSONField(default=list)
+    details = models.JSONField(default=dict)
+    """As the domain's: the kind of a refusal with its place, "writer": "not verified"."""
     target = models.JSONField(default=dict)
 
     class Meta:

@@ -15,6 +15,7 @@ from sessions_app.models import ApiToken, LoginLink
 from .audit import audit_record
 
 LOCAL_USER = "local"
+LOCAL_TOKEN = "printed by serve"  # noqa: S105  a name, not a secret
 LINK_LIFE = timedelta(minutes=15)
 _TOKEN_PREFIX = "sut_"  # noqa: S105  what every token begins with, so that scanners of leaked secrets know it
 
@@ -72,6 +73,12 @@ def token_create(*, user: User, name: str, now: datetime, life: timedelta | None
         action="token.made", actor=user.get_username(), now=now, subject=("token", made.pk), name=made.name
     )
     return token
+
+
+def local_token_renew(*, user: User, now: datetime) -> str:
+    """The token that ``serve`` prints; those of earlier starts open nothing any more."""
+    ApiToken.objects.filter(user=user, name=LOCAL_TOKEN, revoked_at=None).update(revoked_at=now)
+    return token_create(user=user, name=LOCAL_TOKEN, now=now)
 
 
 def token_user(*, token: str, now: datetime) -> User | None:

@@ -135,7 +135,16 @@ def _verdicts_write(session: Session, result: SessionScan) -> None:
         ],
         update_conflicts=True,
         unique_fields=("session", "protocol"),
-        update_fields=("accepted", "own", "refusal", "violations", "warnings", "not_checkable", "target"),
+        update_fields=(
+            "accepted",
+            "own",
+            "refusal",
+            "violations",
+            "warnings",
+            "not_checkable",
+            "details",
+            "target",
+        ),
     )
 
 
@@ -149,6 +158,7 @@ def _verdict(session: Session, protocol: str, verdict: DomainVerdict, own: bool)
         violations=[violation_document(violation) for violation in verdict.violations],
         warnings=[violation_document(violation) for violation in verdict.warnings],
         not_checkable=list(verdict.not_checkable),
+        details=values.plain(dict(verdict.details)),
         target=target_document(verdict.target),
     )
 

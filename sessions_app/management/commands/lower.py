@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from json import loads
 from pathlib import Path
 from typing import Any
 
 from sessions_app.domain import dialects
-from sessions_app.domain.jsjson import dumps
+from sessions_app.domain.jsjson import dumps, encode
 from sessions_app.domain.lowering import body, lower
 from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
 from sessions_app.domain.ndjson import lower_line
@@ -80,11 +81,25 @@ class Command(SutureCommand):
         return 0
 
     def _lines(self) -> int:
-        for line in sys.stdin.buffer:
-            if line.strip():
-                self.stdout.write(lower_line(line))
-                self.stdout.flush()
+        for number, line in enumerate(sys.stdin.buffer, 1):
+            if not line.strip():
+                continue
+            try:
+                answer = lower_line(loads(line, parse_constant=_no_constant))
+            except (ValueError, RecursionError) as problem:
+                answer = {"error": {"kind": "json", "message": f"not JSON: {problem}"}}
+            except Exception as problem:  # one line must not end the stream
+                self.say(f"line {number}: {type(problem).__name__}: {problem}")
+                answer = {
+                    "error": {"kind": "internal", "message": "Suture failed on this line; see its messages."}
+                }
+            self.stdout.write(encode(answer))
+            self.stdout.flush()
         return 0
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
 
 
 def _canonical_origins(lowered: Lowered) -> dict[tuple[str | int, ...], Origin]:
