@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -77,19 +78,25 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a store held at one time: session id -> fingerprint. Kept between syncs as JSON text."""
+    """What a store held at one time: session id -> fingerprint. Kept between syncs as JSON text.
+
+    ``files`` says in what state the store's files were, "" where that is not known for sure.
+    """
 
     sessions: Mapping[str, str]
+    files: str = ""
 
     def to_json(self) -> str:
-        return json.dumps(dict(self.sessions), separators=(",", ":"))
+        return json.dumps({"files": self.files, "sessions": dict(self.sessions)}, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> Mark:
         value = json.loads(text)
-        if not isinstance(value, dict):
-            raise ValueError("a mark is a JSON object")
-        return cls({str(key): str(found) for key, found in value.items()})
+        if not isinstance(value, dict) or not isinstance(value.get("sessions"), dict):
+            raise ValueError("not a mark")
+        return cls(
+            {str(key): str(found) for key, found in value["sessions"].items()}, str(value.get("files", ""))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,9 @@ class Applied:
     seconds: float
 
 
+_SETTLED_SECONDS = 2.0
+
+
 def no_hook(step: str) -> None:
     """Production's hook: nothing happens between the steps of a write."""
 
@@ -129,6 +139,21 @@ def no_hook(step: str) -> None:
 def fingerprint(*values: object) -> str:
     """Short hex digest of values that tell one state of a session from another."""
     return hashlib.blake2b(repr(values).encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+
+
+def files_state(paths: Sequence[Path]) -> str:
+    """Names, sizes and times of files as one fingerprint; "" while the newest is younger than two seconds."""
+    facts: list[object] = []
+    for path in paths:
+        try:
+            found = path.stat()
+        except OSError:
+            facts.append(None)
+            continue
+        if abs(time.time() - found.st_mtime) < _SETTLED_SECONDS:
+            return ""
+        facts.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return fingerprint(*facts)
 
 
 class Store(ABC):
@@ -179,11 +204,18 @@ class Store(ABC):
                 )
 
     def changed_since(self, mark: Mark) -> Changes:
-        """Sessions that are new, changed or gone since ``mark`` was taken."""
+        """Sessions that are new, changed or gone since ``mark`` was taken. Files that nobody wrote to are not read."""
+        if mark.files and mark.files == self.file_state():
+            return Changes((), (), mark)
         now = self.mark()
         changed = tuple(key for key, value in now.sessions.items() if mark.sessions.get(key) != value)
         deleted = tuple(key for key in mark.sessions if key not in now.sessions)
         return Changes(changed, deleted, now)
+
+    def file_state(self) -> str:
+        """A fingerprint that changes when the store's files are written; "" where one was written so recently that the
+        file times could not tell another write, or where there are no such files."""
+        return ""
 
     def holders(self) -> list[Holder]:
         """Other processes that have the store's files open (best effort)."""
@@ -204,6 +236,13 @@ class Store(ABC):
         session must still have. Raises ``GuardRefused`` (nothing written) with what changed, ``StoreError`` where the
         store cannot be written.
         """
+        if not self.writable:
+            raise StoreError(
+                "read-only",
+                self.path,
+                "What came by a pipe or in an archive cannot be written in place.",
+                "Give --output a file name.",
+            )
         about = about or About()
         net = netted(changes)
         self._guard(net)
@@ -230,10 +269,9 @@ class Store(ABC):
         if found:
             raise GuardRefused(found)
 
+    @abstractmethod
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
-        raise StoreError(
-            "read-only", self.path, f"A store of this kind ({self.kind}) cannot be written in place."
-        )
+        """Write folded changes, all or nothing; returns the seconds that others had to wait."""
 
     def put_back(self, changes: Sequence[RowChange]) -> None:
         """Bring rows that a crash left half written back to their ``before`` (stores of several files only)."""

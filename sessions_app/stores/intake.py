@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -33,7 +33,7 @@ class Limits:
 
     database: int = 10 * 1024**3
     text: int = MAX_TEXT_BYTES
-    archive: ArchiveLimits = ArchiveLimits()
+    archive: ArchiveLimits = field(default_factory=ArchiveLimits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ class StorageStore(Store):
     kind = "storage"
     writable = True
 
-    def __init__(self, path: Path, writable: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.writable = writable
+        self.root = path
         self._index: dict[tuple[str, str], Path] | None = None
         self._strays: dict[str, list[str]] | None = None
         self._seen: dict[Path, tuple[tuple[str, int, int], Row]] = {}
@@ -68,7 +68,7 @@ class StorageStore(Store):
         session = self._session_row(session_id, files[session_id], found)
         messages: list[Row] = []
         time = 0
-        for path in json_files(self.path / "message" / session_id):
+        for path in json_files(self.root / "message" / session_id):
             messages.append(self._row_of("message", path, {"session_id": session_id, "time": time}, found))
             time = messages[-1]["time_created"]
         parts: list[Row] = []
@@ -98,10 +98,10 @@ class StorageStore(Store):
     def mark(self) -> Mark:
         states: dict[str, str] = {}
         for session_id, path in self._session_files().items():
-            messages = json_files(self.path / "message" / session_id)
+            messages = json_files(self.root / "message" / session_id)
             files = [path, *messages]
             for message in messages:
-                files += json_files(self.path / "part" / message.stem)
+                files += json_files(self.root / "part" / message.stem)
             states[session_id] = fingerprint(*(stamp_of(file) for file in files if file is not None))
         return Mark(states)
 
@@ -118,13 +118,6 @@ class StorageStore(Store):
                 self._store(change.inverse())
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
-        if not self.writable:
-            raise StoreError(
-                "read-only",
-                self.path,
-                "A storage tree inside an archive cannot be written in place.",
-                "Unpack it first.",
-            )
         for session_id, wanted in expect.items():
             if rows_hash(self.read(session_id)) != wanted:
                 raise GuardRefused(
@@ -196,7 +189,7 @@ class StorageStore(Store):
         for name in (parent, row["id"]):
             if not isinstance(name, str) or not name or name.startswith(".") or "/" in name or "\0" in name:
                 raise GuardRefused([Difference(table, str(row["id"]), "", f"{name!r} cannot be a file name")])
-        return self.path / table / str(parent) / f"{row['id']}.json"
+        return self.root / table / str(parent) / f"{row['id']}.json"
 
     def _paths(self) -> dict[tuple[str, str], Path]:
         """(table, id) -> file, for the whole tree."""
@@ -205,17 +198,17 @@ class StorageStore(Store):
                 ("session", key): path for key, path in self._session_files().items() if path is not None
             }
             for table in ("message", "part"):
-                for folder in folders(self.path / table):
+                for folder in folders(self.root / table):
                     self._index.update({(table, path.stem): path for path in json_files(folder)})
-            self._index.update({("project", path.stem): path for path in json_files(self.path / "project")})
+            self._index.update({("project", path.stem): path for path in json_files(self.root / "project")})
         return self._index
 
     def _session_files(self) -> dict[str, Path | None]:
         """Session id -> its file; None where only its messages are left."""
         found: dict[str, Path | None] = {}
-        for folder in folders(self.path / "session"):
+        for folder in folders(self.root / "session"):
             found.update({path.stem: path for path in json_files(folder)})
-        for folder in folders(self.path / "message"):
+        for folder in folders(self.root / "message"):
             found.setdefault(folder.name, None)
         return found
 
@@ -258,7 +251,7 @@ class StorageStore(Store):
         owner = {"session_id": session_id, "message_id": message_id, "time": time}
         return [
             self._row_of("part", path, owner, problems)
-            for path in json_files(self.path / "part" / message_id)
+            for path in json_files(self.root / "part" / message_id)
         ]
 
     def _message_row(self, path: Path) -> Row | None:
@@ -362,9 +355,9 @@ class StorageStore(Store):
         """Session id -> part folders whose message has no file; the parts themselves name the session."""
         if self._strays is not None:
             return self._strays
-        known = {path.stem for folder in folders(self.path / "message") for path in json_files(folder)}
+        known = {path.stem for folder in folders(self.root / "message") for path in json_files(folder)}
         found: dict[str, list[str]] = {}
-        for folder in folders(self.path / "part"):
+        for folder in folders(self.root / "part"):
             if folder.name in known:
                 continue
             for path in json_files(folder):
@@ -381,7 +374,7 @@ class StorageStore(Store):
 
     def _projects(self) -> list[Row]:
         found = []
-        for path in json_files(self.path / "project"):
+        for path in json_files(self.root / "project"):
             try:
                 found.append(infocolumns.project_row(path.read_bytes().decode("utf-8", "surrogateescape")))
             except (NotJson, OSError) as error:

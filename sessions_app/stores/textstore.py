@@ -13,7 +13,7 @@ from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 
 from .atomic import write_atomic
-from .base import Hook, Mark, Store, StoreError, no_hook
+from .base import Hook, Mark, Store, StoreError
 from .changes import Difference, GuardRefused, netted
 from .holders import Holder, holders
 from .jsontext import encoded
@@ -78,14 +78,7 @@ class TextStore(Store):
         self._guard(net)
         write_atomic(dest, encoded(self.rendered(net)), mode=None if dest.exists() else 0o644)
 
-    def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook = no_hook) -> float:
-        if not self.on_disk:
-            raise StoreError(
-                "read-only",
-                self.path,
-                "Text from a pipe or an archive cannot be written in place.",
-                "Give --output a file name.",
-            )
+    def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
         for session_id, wanted in expect.items():
             if session_id not in self.loaded or rows_hash(self.loaded[session_id]) != wanted:
                 raise GuardRefused(

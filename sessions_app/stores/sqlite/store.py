@@ -10,7 +10,7 @@ from typing import Any
 
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
-from sessions_app.stores.base import Hook, Mark, Problem, Store, StoreError, fingerprint
+from sessions_app.stores.base import Hook, Mark, Problem, Store, StoreError, files_state, fingerprint
 from sessions_app.stores.holders import Holder, LockState, database_files, holders, lock_state
 
 from .connection import escaping_text, explained, open_reader, quoted, time_limit
@@ -87,6 +87,7 @@ class SqliteStore(Store):
     def mark(self) -> Mark:
         """Per session: its row's time, how many messages and parts it has and when one was last written, and the client's
         own counter of events (``event_sequence``, 1.14 on)."""
+        files = self.file_state()  # before the rows are read: a write in between makes the next look thorough
         with self.snapshot():
             states: dict[Any, list[object]] = {key: [] for key in self._session_ids()}
             for name in self.schema.session_tables:
@@ -102,7 +103,10 @@ class SqliteStore(Store):
                     )
             if self.schema.has("event_sequence"):
                 self._collect(states, "SELECT aggregate_id, seq FROM event_sequence")
-        return Mark({str(key): fingerprint(*values) for key, values in states.items()})
+        return Mark({str(key): fingerprint(*values) for key, values in states.items()}, files)
+
+    def file_state(self) -> str:
+        return files_state(database_files(self.path)[:2])
 
     def holders(self) -> list[Holder]:
         return holders(database_files(self.path))
