@@ -24,6 +24,15 @@ _CHECKPOINT = (
     "{recent}</conversation-checkpoint>"
 )
 _RECENT = "\n<recent-context>\n{recent}\n</recent-context>\n"
+_STATE_KEYS = {
+    "amazon-bedrock": "bedrock",
+    "azure": "openai",
+    "github-copilot": "openai",
+    "google-vertex": "google",
+    "google-vertex-anthropic": "anthropic",
+}
+"""Providers whose route keys its provider state by another name than the provider's id (format B3: the route's key, else the
+name of the client's provider module)."""
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
@@ -56,7 +65,8 @@ def lower_messages(messages: Sequence[Message], target: Target, repairs: bool = 
             reason, _, where = message.fault.words.partition("\n  at ")
             part = next((part.id for part in message.parts if part.fault is not None), "")
             raise LoweringError("decode", f"{reason}\n  at [{index}]{where}", Origin(message.id, part))
-    call = Call(target, target.provider, target.model, target.metadata_key or target.provider, repairs)
+    key = target.metadata_key or _STATE_KEYS.get(target.provider, target.provider)
+    call = Call(target, target.provider, target.model, key, repairs)
     lowered = Lowered([], [])
     for message in messages:
         if message.kind == "assistant":
