@@ -1,60 +1,88 @@
-"""The repairs history: newest first, complete rows."""
+"""Repairs done, newest first, and one of them with what it changed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from django.db import models
-from django.db.models import QuerySet
+from django.db.models import FETCH_RAISE, Q
 
-from sessions_app.models import Repair, RepairBatch, RowChange
+from sessions_app.models import Repair
+
+PER_PAGE = 50
+CHANGES_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryFilter:
-    """What to show of the history; "" and None = any."""
+class RepairPage:
+    rows: tuple[Repair, ...]
+    number: int
+    pages: int
+    total: int
+    per_page: int = PER_PAGE
+    capped: bool = False
 
-    session: int | None = None
-    actor: str = ""
-    rule: str = ""
-    state: str = ""
-    batch: str = ""
+    @property
+    def first(self) -> int:
+        return (self.number - 1) * self.per_page + 1
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(range(max(1, self.number - 3), min(self.pages, self.number + 3) + 1))
 
 
-def repairs(only: HistoryFilter | None = None) -> QuerySet[Repair]:
-    """Repairs that were applied, refused or undone, with session, source, batch and the undo that took them back."""
-    wanted = only or HistoryFilter()
-    found = (
-        Repair.objects.select_related("session", "source", "batch", "undoes", "undone_by")
-        .order_by("-created_at", "-id")
-        .fetch_mode(models.FETCH_RAISE)
-    )
-    if wanted.session is not None:
-        found = found.filter(session_id=wanted.session)
-    if wanted.actor:
-        found = found.filter(actor=wanted.actor)
-    if wanted.rule:
-        # As JSON text: every database has it, and codes contain no quotes.
-        found = found.alias(rules_text=models.functions.Cast("rules", models.TextField())).filter(
-            rules_text__contains=f'"{wanted.rule}"'
+@dataclass(frozen=True, slots=True)
+class RepairDetail:
+    repair: Repair
+    undone_by: Repair | None
+    changes: tuple[Any, ...]
+    change_total: int
+    undo_note: str
+    """Why an undo is not possible now, "" = it is."""
+
+
+def repair_page(*, session: int | None = None, state: str = "", rule: str = "", q: str = "", number: int = 1) -> RepairPage:
+    """A page of the history; ``session`` keeps one session's repairs. Complete rows: the batch is loaded too."""
+    found = Repair.objects.select_related("batch", "undoes", "session")
+    if session is not None:
+        found = found.filter(session=session)
+    if state in Repair.State.values:
+        found = found.filter(state=state)
+    if q:
+        found = found.filter(
+            Q(session_title__icontains=q) | Q(session_stored_id=q) | Q(public_id=q) | Q(actor=q) | Q(reason__icontains=q)
         )
-    if wanted.state:
-        found = found.filter(state=wanted.state)
-    if wanted.batch:
-        found = found.filter(batch__public_id=wanted.batch)
-    return found
+    if rule:
+        found = found.filter(findings__icontains=f'"{rule}:')
+    total = found.count()
+    pages = max(1, -(-total // PER_PAGE))
+    number = min(max(1, number), pages)
+    start = (number - 1) * PER_PAGE
+    rows = tuple(found.fetch_mode(FETCH_RAISE)[start : start + PER_PAGE])
+    return RepairPage(rows, number, pages, total)
 
 
-def repair_detail(public_id: str) -> tuple[Repair, list[RowChange]] | None:
-    """One repair with the rows it changed, in order."""
-    repair = repairs().filter(public_id=public_id).first()
-    return (
-        None
-        if repair is None
-        else (repair, list(RowChange.objects.filter(repair=repair).order_by("position")))
-    )
+def repair_detail(public_id: str) -> RepairDetail | None:
+    """One repair with its first ``CHANGES_SHOWN`` row changes."""
+    repair = Repair.objects.select_related("batch", "undoes", "session", "source").filter(public_id=public_id).first()
+    if repair is None:
+        return None
+    undone_by = Repair.objects.filter(undoes=repair, state=Repair.State.APPLIED).first()
+    changes = tuple(change.change for change in repair.changes.order_by("position")[:CHANGES_SHOWN])
+    return RepairDetail(repair, undone_by, changes, repair.changes.count(), _undo_note(repair))
 
 
-def batches() -> QuerySet[RepairBatch]:
-    """Bulk repairs, newest first."""
-    return RepairBatch.objects.order_by("-id")
+def _undo_note(repair: Repair) -> str:
+    if repair.state == Repair.State.UNDONE:
+        return "It was undone."
+    if repair.state != Repair.State.APPLIED:
+        return "Nothing was written, so there is nothing to undo."
+    if repair.session is None:
+        return ""
+    if repair.hash_after and repair.session.rows_hash != repair.hash_after:
+        return "changed"
+    return ""

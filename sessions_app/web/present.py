@@ -42,8 +42,7 @@ REPAIR: dict[str, Look] = {
     "applied": Look("repaired", "Applied", "repaired"),
     "undone": Look("undo", "Undone", "unknown"),
     "failed": Look("blocked", "Failed", "blocked"),
-    "partly": Look("risk", "Partly applied", "risk"),
-    "prepared": Look("working", "In progress", "repaired"),
+    "planned": Look("working", "In progress", "repaired"),
 }
 
 JOB: dict[str, Look] = {
@@ -52,6 +51,7 @@ JOB: dict[str, Look] = {
     "done": Look("healthy", "Done", "healthy"),
     "failed": Look("blocked", "Failed", "blocked"),
     "cancelled": Look("undo", "Cancelled", "unknown"),
+    "undoing": Look("working", "Taking back", "repaired"),
     "undone": Look("undo", "Undone", "unknown"),
 }
 

@@ -10,8 +10,8 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from .. import present
-from ..text import highlighted, masked_html, plain
+from sessions_app.web import present
+from sessions_app.web.text import highlighted, masked_html, plain
 
 register = template.Library()
 
@@ -110,6 +110,9 @@ def when(value: Any) -> SafeString | str:
     return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), at.strftime("%Y-%m-%d %H:%M"))
 
 
+register.simple_tag(when, name="when")
+
+
 @register.simple_tag(takes_context=True)
 def ago(context: template.Context, value: Any) -> SafeString | str:
     """A time relative to the request's clock; the absolute time is in its title."""
@@ -161,3 +164,9 @@ def copy_button(text: str, name: str) -> SafeString:
         name,
         icon("copy"),
     )
+
+
+@register.filter
+def dictkey(mapping: Any, key: str) -> Any:
+    """A value whose key is no template name ("at-risk")."""
+    return mapping.get(key, "") if isinstance(mapping, dict) else ""

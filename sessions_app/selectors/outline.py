@@ -1,0 +1,323 @@
+"""The shape of a session without its contents: turns, faults and where they are.
+
+Made from derived columns only, so that a session of 20,000 parts costs three queries and no JSON but its users' words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Substr
+
+from sessions_app.models import Finding, Message, Part, Session
+from sessions_app.models.values import decode_value
+
+TITLE_CHARACTERS = 4_000
+"""How much of a user's text is read for the turn's title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A message without its contents. ``first`` is the index of its first part in the session."""
+
+    id: int
+    stored_id: str
+    kind: str
+    time: int | None
+    first: int
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A finding with its place. ``number`` counts from 1 in stored order; ``at`` is the part, else the message, to show."""
+
+    number: int
+    id: int
+    key: str
+    rule: str
+    severity: str
+    safety: str
+    summary: str
+    parts: tuple[str, ...]
+    messages: tuple[str, ...]
+    at: str
+    position: int
+    """Index of the part in the session, for the rail."""
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHead:
+    """A user message with everything that answers it; ``number`` counts from 1."""
+
+    number: int
+    title: str
+    messages: tuple[Head, ...]
+    first: int
+    parts: int
+    calls: int
+    time: int | None
+    faults: int = 0
+    worst: str = ""
+
+    @property
+    def ended(self) -> int | None:
+        return self.messages[-1].time
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """One of several tool parts that share a call id. ``letter`` names the group, ``number`` of ``total`` the copy."""
+
+    letter: str
+    number: int
+    total: int
+    call_id: str
+    others: tuple[str, ...]
+    same_message: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """``table`` is the history shown; ``other`` counts the messages of the session's other history."""
+
+    table: str
+    turns: tuple[TurnHead, ...]
+    faults: tuple[Fault, ...]
+    twins: dict[str, Twin]
+    parts: int
+    other: int
+    orphans: tuple[str, ...]
+    """Stored ids of parts whose message is not in the session."""
+
+    places: dict[str, tuple[int, int]]
+    """Message or part id -> (turn number, index of the part in the session)."""
+
+    def turn_at(self, position: int) -> TurnHead | None:
+        """The turn that holds the part with this index."""
+        return next((turn for turn in self.turns if position < turn.first + turn.parts), None)
+
+    @property
+    def messages(self) -> int:
+        return sum(len(turn.messages) for turn in self.turns)
+
+
+@dataclass(slots=True)
+class _Slim:
+    """A part's derived columns."""
+
+    stored_id: str
+    item: int | None
+    kind: str
+    call_id: str
+
+
+def session_outline(session: Session, table: str = "") -> Outline:
+    """The turns, faults and twins of one history of a session ("" = the one its dialect uses)."""
+    own = Message.Table.SESSION_MESSAGE if session.dialect == "opencode-v2" else Message.Table.MESSAGE
+    shown = table if table in Message.Table.values else str(own)
+    stored = list(
+        Message.objects.filter(session=session)
+        .order_by("position")
+        .values_list("table", "id", "stored_id", "kind", "time_created")
+    )
+    mine = [row for row in stored if row[0] == shown]
+    slim, orphans = _slim_parts(session, {row[2] for row in stored})
+    heads, first = [], 0
+    for _, pk, stored_id, kind, time in mine:
+        count = len(slim.get(stored_id, ())) or 1
+        heads.append(Head(pk, stored_id, kind, time, first, count))
+        first += count
+    turns = tuple(_turns(heads, slim, _titles(session, shown, heads)))
+    places = _places(turns, slim)
+    faults = tuple(_faults(session, places))
+    return Outline(
+        table=shown,
+        turns=_with_faults(turns, faults),
+        faults=faults,
+        twins=_twins(heads, slim, faults),
+        parts=first,
+        other=len(stored) - len(mine),
+        orphans=tuple(orphans),
+        places=places,
+    )
+
+
+def _slim_parts(session: Session, messages: set[str]) -> tuple[dict[str, list[_Slim]], list[str]]:
+    """Parts by message in stored order, and the ids of those without a message."""
+    found: defaultdict[str, list[_Slim]] = defaultdict(list)
+    columns = ("message_stored_id", "stored_id", "item", "kind", "call_id")
+    for message, *rest in (
+        Part.objects.filter(session=session).order_by("position").values_list(*columns).iterator(chunk_size=5000)
+    ):
+        found[message].append(_Slim(*rest))
+    orphans: list[str] = []
+    for message, parts in found.items():
+        if message not in messages:
+            orphans += [part.stored_id for part in parts]
+    return found, sorted(orphans)
+
+
+def _titles(session: Session, table: str, heads: list[Head]) -> dict[str, str]:
+    """Stored id of a user message that begins a turn -> its first words. What is only synthetic begins none."""
+    users = {head.id: head.stored_id for head in heads if head.kind == "user"}
+    if table == Message.Table.SESSION_MESSAGE:
+        rows: QuerySet[Message, tuple[Any, ...]] = (
+            Message.objects.filter(session=session, table=table, kind="user")
+            .order_by("position")
+            .values_list("stored_id", "encoding", Substr("data", 1, TITLE_CHARACTERS))
+        )
+        return {stored_id: _words(text, encoding) for stored_id, encoding, text in rows}
+    titles: dict[str, str] = {}
+    parts = (
+        Part.objects.filter(message__session=session, message__table=table, message__kind="user")
+        .order_by("position")
+        .values_list("message_stored_id", "kind", "encoding", Substr("data", 1, TITLE_CHARACTERS))
+    )
+    with_parts: set[str] = set()
+    for message, kind, encoding, text in parts:
+        with_parts.add(message)
+        if kind == "text" and '"synthetic":true' not in text.replace(" ", ""):
+            titles.setdefault(message, _words(text, encoding))
+        elif kind in ("file", "subtask", "agent"):
+            titles.setdefault(message, f"({kind})")
+    for stored_id in users.values():
+        if stored_id not in with_parts:
+            titles[stored_id] = "(no parts)"
+    return titles
+
+
+def _words(text: str, encoding: str) -> str:
+    """The text member of stored JSON, which may have been cut short."""
+    try:
+        if encoding == "json":
+            text = decode_value(text, encoding)
+        value = json.loads(text)
+        words = value.get("text") if isinstance(value, dict) else None
+    except ValueError:
+        words = _cut_text(text)
+    line = " ".join(str(words or "").split())
+    return line[:160] or "(empty)"
+
+
+def _cut_text(text: str) -> str:
+    """The text member of JSON that ends in the middle."""
+    _, found, rest = text.partition('"text":')
+    if not found:
+        return ""
+    rest = rest.lstrip()[1:400].rsplit("\\", 1)[0]
+    try:
+        return str(json.loads(f'"{rest.split(chr(34), 1)[0]}"', strict=False))
+    except ValueError:
+        return rest
+
+
+def _turns(heads: list[Head], slim: dict[str, list[_Slim]], titles: dict[str, str]) -> Iterator[TurnHead]:
+    groups: list[list[Head]] = []
+    for head in heads:
+        if not groups or (head.kind == "user" and head.stored_id in titles):
+            groups.append([])
+        groups[-1].append(head)
+    for number, group in enumerate(groups, 1):
+        lead = group[0]
+        kinds = Counter(part.kind for head in group for part in slim.get(head.stored_id, ()))
+        title = titles.get(lead.stored_id) or ("(begins without a user's words)" if number == 1 else "")
+        yield TurnHead(
+            number=number,
+            title=title,
+            messages=tuple(group),
+            first=lead.first,
+            parts=sum(head.parts for head in group),
+            calls=kinds["tool"],
+            time=lead.time,
+        )
+
+
+def _places(turns: Iterable[TurnHead], slim: dict[str, list[_Slim]]) -> dict[str, tuple[int, int]]:
+    places: dict[str, tuple[int, int]] = {}
+    for turn in turns:
+        for head in turn.messages:
+            places[head.stored_id] = (turn.number, head.first)
+            for index, part in enumerate(slim.get(head.stored_id, ())):
+                places[part.stored_id] = (turn.number, head.first + index)
+    return places
+
+
+def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fault]:
+    """The findings in stored order; what is at no known place (a session's pointer, an orphan) comes first."""
+    placed: list[tuple[int, Finding, str]] = []
+    for finding in Finding.objects.filter(session=session).order_by("position", "id"):
+        parts = [stored for stored in finding.parts if stored in places]
+        known = parts or [stored for stored in finding.messages if stored in places]
+        at = min(known, key=lambda stored: places[stored][1]) if known else ""
+        placed.append((places[at][1] if at else -1, finding, at))
+    placed.sort(key=lambda item: (item[0], item[1].position, item[1].pk))
+    for number, (position, finding, at) in enumerate(placed, 1):
+        yield Fault(
+            number=number,
+            id=finding.pk,
+            key=finding.key,
+            rule=finding.rule,
+            severity=finding.severity,
+            safety=finding.safety,
+            summary=finding.summary,
+            parts=tuple(finding.parts),
+            messages=tuple(finding.messages),
+            at=at,
+            position=max(position, 0),
+            turn=places[at][0] if at else 0,
+        )
+
+
+_WORST = ("blocked", "at-risk", "info")
+
+
+def _with_faults(turns: tuple[TurnHead, ...], faults: tuple[Fault, ...]) -> tuple[TurnHead, ...]:
+    counts: defaultdict[int, list[str]] = defaultdict(list)
+    for fault in faults:
+        counts[fault.turn].append(fault.severity)
+    return tuple(
+        TurnHead(
+            turn.number, turn.title, turn.messages, turn.first, turn.parts, turn.calls, turn.time,
+            len(counts[turn.number]), next((name for name in _WORST if name in counts[turn.number]), ""),
+        )
+        for turn in turns
+    )  # fmt: skip
+
+
+def _twins(heads: list[Head], slim: dict[str, list[_Slim]], faults: tuple[Fault, ...]) -> dict[str, Twin]:
+    """Tool parts that share a call id: inside one message always, across messages where a finding says so."""
+    named = {part for fault in faults if fault.rule.startswith("duplicate-call-id") for part in fault.parts}
+    calls: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for head in heads:
+        for part in slim.get(head.stored_id, ()):
+            if part.kind == "tool" and part.call_id:
+                calls[part.call_id].append((head.stored_id, part.stored_id))
+    found: dict[str, Twin] = {}
+    letter = 0
+    for call_id, group in calls.items():
+        together = len({message for message, _ in group}) < len(group)
+        if len(group) < 2 or not (together or any(part in named for _, part in group)):
+            continue
+        name = _letters(letter)
+        letter += 1
+        for number, (_, part) in enumerate(group, 1):
+            others = tuple(other for _, other in group if other != part)
+            found[part] = Twin(name, number, len(group), call_id, others, together)
+    return found
+
+
+def _letters(index: int) -> str:
+    """0 -> A, 25 -> Z, 26 -> AA."""
+    name = ""
+    index += 1
+    while index:
+        index, left = divmod(index - 1, 26)
+        name = chr(65 + left) + name
+    return name

@@ -1,0 +1,28 @@
+"""What every page's frame needs: the clock of this request and the reader's preferences (cookies)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from django.http import HttpRequest
+
+THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
+SHORTCUTS = {"on": "On", "alt": "Only with Alt", "off": "Off"}
+
+
+def preference(request: HttpRequest, name: str, allowed: dict[str, str]) -> str:
+    """A preference cookie, the first allowed value where it is missing or unknown."""
+    value = request.COOKIES.get(f"suture_{name}", "")
+    return value if value in allowed else next(iter(allowed))
+
+
+def chrome(request: HttpRequest) -> dict[str, Any]:
+    """Context processor."""
+    return {
+        "now": dt.datetime.now(tz=dt.UTC),
+        "theme": preference(request, "theme", THEMES),
+        "themes": THEMES,
+        "shortcuts": preference(request, "shortcuts", SHORTCUTS),
+        "shortcut_modes": SHORTCUTS,
+    }

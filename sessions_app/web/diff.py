@@ -1,0 +1,136 @@
+"""Before and after, line by line: what goes is left, what comes is right; words that differ inside a line are marked."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from sessions_app.domain.model import Row
+from sessions_app.domain.repair import RowChange
+
+from .text import masked, plain
+
+CONTEXT = 2
+LINES = 400
+"""Lines of one diff that are shown."""
+LINE_CHARACTERS = 2_000
+WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+WORD_LIMIT = 600
+"""Characters of a line up to which its words are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a two-column diff. ``left`` and ``right`` are escaped; ``kind`` is same, removed, added, changed or gap."""
+
+    kind: str
+    left: SafeString = SafeString("")
+    right: SafeString = SafeString("")
+    gap: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    title: str
+    what: str
+    lines: tuple[Line, ...]
+    cut: int
+    """Lines left out at the end."""
+
+
+def text_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
+    lines = list(_lines(before, after))
+    return Diff(title, what, tuple(lines[:LINES]), max(0, len(lines) - LINES))
+
+
+def row_change_diff(change: RowChange) -> Diff:
+    """One stored row, laid out a column a line with its JSON opened."""
+    key = " ".join(str(value) for value in change.key.values())
+    what = "removed" if change.after is None else "added" if change.before is None else "changed"
+    return text_diff(f"{change.table} {key}", what, row_lines(change.before), row_lines(change.after))
+
+
+def row_lines(row: Row | None) -> list[str]:
+    if row is None:
+        return []
+    lines: list[str] = []
+    for column, value in row.items():
+        shown = value
+        if isinstance(value, str) and value[:1] in ("{", "["):
+            try:
+                shown = json.loads(value)
+            except (ValueError, RecursionError):
+                shown = value
+        lines += f"{column}: {_json(shown)}".split("\n")
+    return lines
+
+
+def json_lines(value: Any) -> list[str]:
+    return _json(value).split("\n")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=repr)
+
+
+def _clean(line: str) -> str:
+    line = masked(plain(line))
+    return line if len(line) <= LINE_CHARACTERS else f"{line[:LINE_CHARACTERS]}… ({len(line):,} characters)"
+
+
+def _lines(before: list[str], after: list[str]) -> Iterator[Line]:
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) + len(after) > 2_000)
+    for group in _groups(matcher):
+        for kind, a1, a2, b1, b2 in group:
+            if kind == "gap":
+                yield Line("gap", gap=a2 - a1)
+            elif kind == "equal":
+                for line in before[a1:a2]:
+                    text = SafeString(escape(_clean(line)))
+                    yield Line("same", text, text)
+            else:
+                yield from _replaced(before[a1:a2], after[b1:b2])
+
+
+def _groups(matcher: difflib.SequenceMatcher[str]) -> Iterator[list[tuple[str, int, int, int, int]]]:
+    """Blocks of change with a little around them; what is left out between is a gap."""
+    end = 0
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        start = group[0][1]
+        if start > end:
+            yield [("gap", end, start, 0, 0)]
+        yield [(tag, a1, a2, b1, b2) for tag, a1, a2, b1, b2 in group]
+        end = group[-1][2]
+    if end and len(matcher.a) > end:
+        yield [("gap", end, len(matcher.a), 0, 0)]
+
+
+def _replaced(gone: list[str], come: list[str]) -> Iterator[Line]:
+    for left, right in zip(gone, come, strict=False):
+        yield Line("changed", *_words(_clean(left), _clean(right)))
+    paired = min(len(gone), len(come))
+    for line in gone[paired:]:
+        yield Line("removed", left=SafeString(escape(_clean(line))))
+    for line in come[paired:]:
+        yield Line("added", right=SafeString(escape(_clean(line))))
+
+
+def _words(left: str, right: str) -> tuple[SafeString, SafeString]:
+    """Both lines with <del> and <ins> around the words that differ."""
+    if len(left) + len(right) > WORD_LIMIT:
+        return SafeString(escape(left)), SafeString(escape(right))
+    old, new = WORDS.findall(left), WORDS.findall(right)
+    was: list[str] = []
+    now: list[str] = []
+    for tag, a1, a2, b1, b2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone, come = escape("".join(old[a1:a2])), escape("".join(new[b1:b2]))
+        was.append(gone if tag == "equal" or not gone else f"<del>{gone}</del>")
+        now.append(come if tag == "equal" or not come else f"<ins>{come}</ins>")
+    return mark_safe("".join(was)), mark_safe("".join(now))  # noqa: S308  every piece is escaped above

@@ -1,0 +1,88 @@
+"""What views share: the typed request, who may do what, the clock, and loading a session or answering 404."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.middleware import HtmxDetails
+
+from sessions_app.models import Session
+
+VIEW = "sessions_app.view_session"
+REPAIR = "sessions_app.add_repair"
+SOURCES = "sessions_app.add_source"
+_WORDS = {
+    VIEW: "look at sessions",
+    REPAIR: "repair sessions",
+    SOURCES: "add and remove sources",
+}
+
+FACE = "web"
+
+
+class HtmxRequest(HttpRequest):
+    htmx: HtmxDetails
+
+
+type View[**P] = Callable[Concatenate[HtmxRequest, P], HttpResponseBase]
+
+
+def allowed[**P](permission: str) -> Callable[[View[P]], View[P]]:
+    """Only for users who hold the permission; others get a 403 page that says which one is missing."""
+
+    def wrap(view: View[P]) -> View[P]:
+        @wraps(view)
+        def guarded(request: HtmxRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            if not request.user.has_perm(permission):
+                raise PermissionDenied(f"Your account may not {_WORDS[permission]}. An administrator can allow it.")
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return wrap
+
+
+def clock() -> dt.datetime:
+    """Now. Faces read the clock and pass it on; services never do."""
+    return dt.datetime.now(tz=dt.UTC)
+
+
+def actor(request: HttpRequest) -> str:
+    return str(request.user.get_username())
+
+
+def load_session(session_id: int) -> Session:
+    try:
+        return Session.objects.select_related("source").get(pk=session_id)
+    except Session.DoesNotExist:
+        raise Http404("There is no such session here. Its source may have been deleted.") from None
+
+
+def wants_partial(request: HtmxRequest, target: str) -> bool:
+    """htmx asks for this region only (and not to restore a page from history)."""
+    return bool(request.htmx) and request.htmx.target == target and not request.htmx.history_restore_request
+
+
+def page_number(query: QueryDict) -> int:
+    text = query.get("page", "1")
+    return min(int(text), 1_000_000) if text.isascii() and text.isdigit() else 1
+
+
+def whole(text: str | None) -> int | None:
+    """A non-negative integer out of a query string, None where it is none."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 15 else None
+
+
+def back_to(request: HttpRequest, fallback: str, *args: Any) -> HttpResponse:
+    """Redirect to the form's ``next`` where that is a page of this site, else to ``fallback``."""
+    wanted = request.POST.get("next", "")
+    if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
+        return redirect(wanted)
+    return redirect(fallback, *args)

@@ -1,0 +1,99 @@
+"""The frame around every page of one session: header, sentence, tabs, neighbours in the list it was opened from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpRequest, QueryDict
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from sessions_app.models import Verdict
+from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.sessions import SessionDetail, neighbours, session_detail
+
+from . import present
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    name: str
+    word: str
+    url: str
+    count: int | None
+    current: bool
+
+
+def session_shell(request: HttpRequest, session_id: int, tab: str) -> dict[str, Any]:
+    """Context of the session pages' common frame; 404 where the session is gone."""
+    detail = session_detail(session_id)
+    if detail is None:
+        raise Http404("There is no such session here. Its source may have been deleted.")
+    listed = request.GET.get("list", "")[:2000]
+    before = after = None
+    if "list" in request.GET:
+        before, after = neighbours(SessionFilter.from_query(QueryDict(listed)), session_id)
+    keep = urlencode({"list": listed}) if listed else ""
+    row = detail.row
+    return {
+        "section": "sessions",
+        "detail": detail,
+        "session": row,
+        "tabs": _tabs(detail, tab, keep),
+        "tab": tab,
+        "keep": keep,
+        "list_query": listed,
+        "previous_session": before,
+        "next_session": after,
+        "session_sentence": _sentence(detail),
+        "look": present.HEALTH.get(row.health, present.UNKNOWN),
+    }
+
+
+def _tabs(detail: SessionDetail, current: str, keep: str) -> list[Tab]:
+    row = detail.row
+    known = (
+        ("session", "Timeline", None),
+        ("findings", "Findings", row.findings),
+        ("payload", "Payload", None),
+        ("session-repairs", "Repairs", detail.repair_count),
+        ("raw", "Raw", None),
+        ("more", "More", None),
+    )
+    tail = f"?{keep}" if keep else ""
+    return [
+        Tab(name, word, reverse(f"sessions_app:{name}", args=[row.id]) + tail, count, name == current)
+        for name, word, count in known
+    ]
+
+
+def _sentence(detail: SessionDetail) -> str:
+    """The header's one sentence: what the next call will meet."""
+    row = detail.row
+    if row.error and row.health == "unreadable":
+        return row.error
+    if row.health == "not-scanned":
+        return "Not scanned yet, so nothing is known about it."
+    own = detail.own_verdict
+    sentences = []
+    if own is not None:
+        name = present.PROTOCOL.get(own.protocol, own.protocol)
+        sentences.append(f"{name} {'accepts' if own.accepted else 'will reject'} the next message.")
+    sentences.append(_others(detail.verdicts))
+    if detail.safe_count and row.blocked + row.at_risk:
+        left = row.blocked + row.at_risk - detail.safe_count
+        which = "All of it" if left <= 0 else f"{detail.safe_count} of {row.blocked + row.at_risk} findings"
+        sentences.append(f"{which} can be repaired without losing anything.")
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _others(verdicts: tuple[Verdict, ...]) -> str:
+    rejecting = [present.PROTOCOL.get(v.protocol, v.protocol) for v in verdicts if not v.accepted and not v.own]
+    if not verdicts:
+        return ""
+    if not rejecting:
+        return "The other protocols accept it." if len(verdicts) > 1 else ""
+    if len(rejecting) == 1:
+        return f"{rejecting[0]} would reject it too." if not all(v.accepted for v in verdicts if v.own) else f"{rejecting[0]} would reject it."
+    return f"{', '.join(rejecting[:-1])} and {rejecting[-1]} would reject it."

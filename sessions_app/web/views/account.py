@@ -1,0 +1,57 @@
+"""Signing in, preferences, help."""
+
+from __future__ import annotations
+
+from django.contrib.auth import login as start_login
+from django.contrib.auth import views as auth_views
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from sessions_app.domain.rules import REGISTRY
+from sessions_app.services.access import LoginLinkRefused, login_link_use
+from sessions_app.web.context import SHORTCUTS, THEMES
+from sessions_app.web.http import HtmxRequest, back_to, clock
+
+YEAR = 365 * 24 * 3600
+
+login = auth_views.LoginView.as_view(template_name="account/login.html", redirect_authenticated_user=True)
+logout = auth_views.LogoutView.as_view()
+
+
+@login_not_required
+@never_cache
+@require_http_methods(["GET", "POST"])
+def login_link(request: HtmxRequest, token: str) -> HttpResponse:
+    """The one-time link that ``serve`` prints. GET only shows a button, so that a preview of the link does not spend it."""
+    if request.method == "GET":
+        if request.user.is_authenticated:
+            return redirect("sessions_app:sessions")
+        return render(request, "account/link.html")
+    try:
+        user = login_link_use(token=token, now=clock())
+    except LoginLinkRefused as refused:
+        return render(request, "account/link.html", {"refused": str(refused)}, status=403)
+    start_login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    return redirect("sessions_app:sessions")
+
+
+@require_POST
+def preferences(request: HtmxRequest) -> HttpResponse:
+    """Theme and shortcuts live in cookies, so that the server renders them and nothing flashes."""
+    response = back_to(request, "sessions_app:sessions")
+    for name, choices in (("theme", THEMES), ("shortcuts", SHORTCUTS)):
+        value = request.POST.get(name, "")
+        if value in choices:
+            response.set_cookie(
+                f"suture_{name}", value, max_age=YEAR, samesite="Lax", secure=request.is_secure(), httponly=True
+            )
+    return response
+
+
+@require_GET
+def help_page(request: HtmxRequest) -> HttpResponse:
+    rules = sorted(REGISTRY.values(), key=lambda rule: rule.code)
+    return render(request, "help.html", {"rules": rules})

@@ -1,0 +1,70 @@
+"""Repairs that were made, and taking them back."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+
+from sessions_app.models import Repair
+from sessions_app.selectors.history import repair_detail, repair_page
+from sessions_app.services.repairing import Actor, repair_undo
+from sessions_app.services.writing import RepairRefused
+from sessions_app.web.diff import row_change_diff
+from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, page_number
+
+
+@require_GET
+@allowed(VIEW)
+def repairs(request: HtmxRequest) -> HttpResponseBase:
+    asked = {name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in ("q", "state", "rule")}
+    page = repair_page(number=page_number(request.GET), **asked)
+    context = {
+        "section": "repairs",
+        "page": page,
+        "asked": asked,
+        "base": urlencode({name: value for name, value in asked.items() if value}),
+        "states": Repair.State.choices,
+    }
+    return render(request, "repairs/list.html", context)
+
+
+@require_GET
+@allowed(VIEW)
+def repair(request: HtmxRequest, public_id: str) -> HttpResponseBase:
+    return _detail(request, public_id)
+
+
+def _detail(request: HtmxRequest, public_id: str, refused: RepairRefused | None = None) -> HttpResponse:
+    detail = repair_detail(public_id)
+    if detail is None:
+        raise Http404("There is no such repair.")
+    context = {
+        "section": "repairs",
+        "detail": detail,
+        "repair": detail.repair,
+        "diffs": [row_change_diff(change) for change in detail.changes],
+        "may_repair": request.user.has_perm(REPAIR),
+        "refused": refused,
+    }
+    return render(request, "repairs/detail.html", context, status=409 if refused else 200)
+
+
+@require_POST
+@allowed(REPAIR)
+def undo(request: HtmxRequest, public_id: str) -> HttpResponseBase:
+    """Put the rows back as they were before the repair. It is a repair itself, and in the history."""
+    found = Repair.objects.select_related("session__source", "source", "undoes").filter(public_id=public_id).first()
+    if found is None:
+        raise Http404("There is no such repair.")
+    who = Actor(actor(request), FACE, request.POST.get("reason", "").strip()[:2000])
+    try:
+        repair_undo(repair=found, actor=who, now=clock())
+    except RepairRefused as refusal:
+        return _detail(request, public_id, refusal)
+    messages.success(request, f"Taken back: {found.session_title or found.session_stored_id} is as it was before the repair.")
+    if found.session_id is not None:
+        return redirect("sessions_app:session", found.session_id)
+    return redirect("sessions_app:repair-detail", public_id)

@@ -1,0 +1,158 @@
+"""The list of sessions, and the box that finds anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import patch_vary_headers
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from sessions_app.models import Source
+from sessions_app.selectors.filters import HAS, REPAIRED, SORTS, SessionFilter, Term
+from sessions_app.selectors.sessions import (
+    session_by_any_id,
+    session_facets,
+    session_page,
+    session_query,
+    session_tally,
+)
+from sessions_app.web import present
+from sessions_app.web.http import VIEW, HtmxRequest, allowed, page_number, wants_partial
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column head: its word, the query that sorts by it ("" = does not sort), and the direction in force."""
+
+    word: str
+    query: str = ""
+    direction: str = ""
+    css: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TallyItem:
+    look: present.Look
+    count: int
+    query: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowest:
+    """The condition whose removal shows most, offered where nothing matches."""
+
+    words: str
+    without: str
+    count: int
+
+
+@require_GET
+@allowed(VIEW)
+def sessions(request: HtmxRequest) -> HttpResponseBase:
+    wanted = SessionFilter.from_query(request.GET)
+    page = session_page(wanted, page_number(request.GET))
+    facets = session_facets()
+    query = wanted.to_query()
+    terms = wanted.terms(facets.source_name)
+    context = {
+        "section": "sessions",
+        "filter": wanted,
+        "page": page,
+        "columns": _columns(wanted),
+        "terms": terms,
+        "sentence": wanted.sentence(facets.source_name),
+        "query": query,
+        "back": urlencode({"list": query}) if query else "",
+        "narrowest": _narrowest(terms) if not page.total else None,
+    }
+    if wants_partial(request, "session-list"):
+        response = render(request, "sessions/list.html#session-list", context)
+    else:
+        response = render(request, "sessions/list.html", context | _form(wanted, facets, page.total))
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _form(wanted: SessionFilter, facets: object, total: int) -> dict[str, object]:
+    rules = {choice.value for choice in facets.rules}  # type: ignore[attr-defined]
+    return {
+        "facets": facets,
+        "rule_listed": wanted.rule in rules,
+        "source_value": "" if wanted.source is None else str(wanted.source),
+        "protocols": present.PROTOCOL,
+        "has_choices": HAS,
+        "repaired_choices": REPAIRED,
+        "more_open": bool(
+            wanted.has or wanted.repaired or wanted.directory or wanted.since or wanted.until
+            or wanted.min_parts is not None or wanted.max_parts is not None
+        ),
+        "tally": _tally(wanted),
+        "nothing_at_all": not total and not wanted.restricts and not Source.objects.exists(),
+    }  # fmt: skip
+
+
+def _tally(wanted: SessionFilter) -> list[TallyItem]:
+    items = []
+    for tally in session_tally(wanted):
+        current = wanted.health == (tally.health,)
+        query = wanted.to_query(health=None if current else (tally.health,))
+        items.append(TallyItem(present.HEALTH[tally.health], tally.count, query, current))
+    return items
+
+
+def _columns(wanted: SessionFilter) -> list[Column]:
+    heads = (
+        ("Health", "health", ""),
+        ("Session", "title", ""),
+        ("Model", "", ""),
+        ("Rejected by", "", "wide-only"),
+        ("Findings", "-findings", "number"),
+        ("Parts", "-parts", "number"),
+        ("Size", "-size", "number wide-only"),
+        ("Updated", "-updated", ""),
+    )
+    return [_column(wanted, *head) for head in heads]
+
+
+def _column(wanted: SessionFilter, word: str, first: str, css: str) -> Column:
+    if not first:
+        return Column(word, css=css)
+    name = first.lstrip("-")
+    if wanted.sort.lstrip("-") != name:
+        return Column(word, wanted.to_query(sort=first), css=css)
+    other = name if wanted.sort.startswith("-") else f"-{name}"
+    direction = "descending" if wanted.sort.startswith("-") else "ascending"
+    return Column(word, wanted.to_query(sort=other if other in SORTS else name) or "sort=health", direction, css)
+
+
+def _narrowest(terms: tuple[Term, ...]) -> Narrowest | None:
+    """Counting is capped by the number of terms, a dozen at most."""
+    found = [Narrowest(term.words, term.without, _count(term.without)) for term in terms]
+    return max(found, key=lambda item: item.count, default=None)
+
+
+def _count(query: str) -> int:
+    from django.http import QueryDict
+
+    return session_query(SessionFilter.from_query(QueryDict(query))).order_by()[:10_000].count()
+
+
+@require_GET
+@allowed(VIEW)
+def jump(request: HtmxRequest) -> HttpResponse:
+    """An exact id goes straight to its place; an id that several sessions hold lists them; other words search."""
+    text = request.GET.get("q", "").strip().replace("\x00", "")[:500]
+    if not text:
+        return redirect("sessions_app:sessions")
+    places = session_by_any_id(text)
+    if len({place.session for place in places}) == 1:
+        place = places[0]
+        url = reverse("sessions_app:session", args=[place.session])
+        return redirect(f"{url}?{urlencode({'at': place.at})}" if place.at else url)
+    name = "holds" if places else "q"
+    return redirect(f"{reverse('sessions_app:sessions')}?{urlencode({name: text})}")

@@ -1,0 +1,186 @@
+"""The payload tab: what a provider would be sent, what it would answer, and which stored part each message comes from."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from sessions_app.domain import dialects
+from sessions_app.domain.target import PROTOCOLS
+from sessions_app.domain.verdict import Verdict, Violation
+from sessions_app.domain.verdicts import verdict as judge
+from sessions_app.selectors.payloads import NoTarget, Payload, PayloadOptions, lowered_payload
+from sessions_app.selectors.rows import session_rows
+from sessions_app.web import present
+from sessions_app.web.curl import curl_command
+from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number, whole
+from sessions_app.web.shell import session_shell
+
+PER_PAGE = 50
+OPEN_CHARACTERS = 8_000
+"""Messages with a violation are open up to this size; others are fetched when opened."""
+THINKING = ("auto", "on", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A message of the payload: its index, role, what is in it, where it comes from."""
+
+    index: int
+    role: str
+    kinds: str
+    size: int
+    origin: str
+    violations: tuple[Violation, ...]
+    text: str
+    """JSON where it is shown at once, "" = fetched when opened."""
+
+
+@require_GET
+@allowed(VIEW)
+def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    session = load_session(session_id)
+    options = _options(request)
+    decoded = dialects.decode(session_rows(session))
+    problem, made, found = "", None, None
+    try:
+        made = lowered_payload(decoded, options)
+        if request.GET.get("download") == "1" and not made.error:
+            return _download(session.stored_id, made)
+        found = judge(decoded, made.target, repairs=not options.as_stored)
+    except NoTarget as refusal:
+        problem = str(refusal)
+    wanted = whole(request.GET.get("message"))
+    if wanted is not None and made is not None and request.htmx:
+        return _one_message(request, made, wanted, session_id)
+    context = session_shell(request, session_id, "payload") | {
+        "problem": problem,
+        "made": made,
+        "verdict": found,
+        "options": options,
+        "thinking_choices": THINKING,
+        "switches": _switches(request, options, made),
+        "query": _query(request, page=None, message=None),
+        **(_messages(request, made, found) if made is not None and not made.error else {}),
+    }
+    if made is not None:
+        context["file_name"] = f"payload-{made.target.protocol}.json"
+        context["curl"] = curl_command(made.target, context["file_name"])
+    return render(request, "sessions/payload.html", context)
+
+
+def _options(request: HtmxRequest) -> PayloadOptions:
+    target = request.GET.get("target", "").strip()[:300]
+    protocol = request.GET.get("protocol", "")
+    if not target and protocol in PROTOCOLS:
+        target = protocol
+    thinking = request.GET.get("thinking", "auto")
+    thinking = thinking if thinking in THINKING else "auto"
+    return PayloadOptions(target, cast('Literal["on", "off", "auto"]', thinking), as_stored=request.GET.get("fixes") != "on")
+
+
+def _query(request: HtmxRequest, **changes: str | None) -> str:
+    kept = {name: request.GET[name] for name in ("protocol", "target", "thinking", "fixes", "list") if request.GET.get(name)}
+    kept |= {name: value for name, value in changes.items() if value}
+    return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    word: str
+    query: str
+    current: bool
+
+
+def _switches(request: HtmxRequest, options: PayloadOptions, made: Payload | None) -> dict[str, list[Switch]]:
+    current = made.target.protocol if made else options.target
+    return {
+        "protocols": [
+            Switch(word, _query(request, protocol=name, target=None), name == current) for name, word in present.PROTOCOL.items()
+        ],
+        "fixes": [
+            Switch("As sent today", _query(request, fixes=None), options.as_stored),
+            Switch("With Suture’s lowering fixes", _query(request, fixes="on"), not options.as_stored),
+        ],
+    }
+
+
+def _list(body: Any) -> tuple[str, list[Any]]:
+    """The key and the list of messages of a request body."""
+    for key in ("messages", "input", "contents"):
+        if isinstance(body, dict) and isinstance(body.get(key), list):
+            return key, body[key]
+    return "", []
+
+
+def _messages(request: HtmxRequest, made: Payload, found: Verdict | None) -> dict[str, Any]:
+    body = json.loads(made.text)
+    key, sent = _list(body)
+    violations = (*found.violations, *found.warnings) if found else ()
+    by_index: dict[int, list[Violation]] = {}
+    for violation in violations:
+        index = _index(violation.pointer)
+        by_index.setdefault(index if index is not None else -1, []).append(violation)
+    pages = max(1, -(-len(sent) // PER_PAGE))
+    number = min(page_number(request.GET), pages)
+    first_bad = min((index for index in by_index if index >= 0), default=None)
+    if "page" not in request.GET and first_bad is not None:
+        number = min(first_bad // PER_PAGE + 1, pages)
+    start = (number - 1) * PER_PAGE
+    rows = [
+        _sent(index, message, made, key, tuple(by_index.get(index, ())))
+        for index, message in enumerate(sent[start : start + PER_PAGE], start)
+    ]
+    outer = {name: value for name, value in body.items() if name != key}
+    return {
+        "sent": rows,
+        "sent_total": len(sent),
+        "sent_key": key,
+        "number": number,
+        "pages": pages,
+        "outer": json.dumps(outer, indent=2, ensure_ascii=False)[:4000] if outer else "",
+    }
+
+
+def _index(pointer: tuple[str | int, ...]) -> int | None:
+    return next((step for step in pointer if isinstance(step, int)), None)
+
+
+def _sent(index: int, message: Any, made: Payload, key: str, violations: tuple[Violation, ...]) -> SentMessage:
+    text = json.dumps(message, indent=2, ensure_ascii=False)
+    origin, _ = made.provenance.get(f"/{key}/{index}", ("", ""))
+    kinds = re.findall(r'"type": "([\w.-]+)"', text[:20_000])
+    role = str(message.get("role", message.get("type", ""))) if isinstance(message, dict) else ""
+    return SentMessage(
+        index=index,
+        role=role,
+        kinds=", ".join(list(dict.fromkeys(kinds))[:5]),
+        size=len(text),
+        origin=origin,
+        violations=violations,
+        text=text if violations and len(text) <= OPEN_CHARACTERS else "",
+    )
+
+
+def _one_message(request: HtmxRequest, made: Payload, index: int, session_id: int) -> HttpResponse:
+    key, sent = _list(json.loads(made.text))
+    if index >= len(sent):
+        return HttpResponse("This message is not in the payload any more.", status=404, content_type="text/plain")
+    message = replace(_sent(index, sent[index], made, key, ()), text=json.dumps(sent[index], indent=2, ensure_ascii=False))
+    response = render(request, "sessions/payload.html#message-json", {"message": message, "session": {"id": session_id}})
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _download(stored_id: str, made: Payload) -> HttpResponse:
+    response = HttpResponse(made.text.encode("utf-8", "surrogatepass"), content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="payload-{made.target.protocol}.json"'
+    return response

@@ -1,0 +1,112 @@
+"""One session: its timeline, and the stored text of its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET, require_POST
+
+from sessions_app.models import Session
+from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
+from sessions_app.services.reading import session_refresh
+from sessions_app.web.findings import finding_card
+from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
+from sessions_app.web.parts import part_card
+from sessions_app.web.rail import fault_rail
+from sessions_app.web.shell import session_shell
+
+PRINT_PARTS = 2_000
+"""Parts that ``?all=1`` shows at once, for find and print."""
+
+
+@require_GET
+@allowed(VIEW)
+def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """The timeline around a fault, an id or a part index. Chunks that htmx asks for are the same view's partial."""
+    session = load_session(session_id)
+    table = request.GET.get("history", "")
+    if wants_partial(request, "earlier") or wants_partial(request, "later"):
+        outline = session_outline(session, table)
+        window = _window(request, session, outline, None)
+        direction = request.htmx.target
+        context = _turns(session, outline, window) | {"direction": direction, "session_id": session_id, "history": table}
+        response = render(request, "sessions/timeline.html#chunk", context)
+    else:
+        refresh = session_refresh(session=session, now=clock())
+        session.refresh_from_db()
+        outline = session_outline(session, table)
+        response = render(request, "sessions/timeline.html", _page(request, session, outline, refresh.problem, table))
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str, table: str) -> dict[str, Any]:
+    shell = session_shell(request, session.pk, "session")
+    fault = _current(request, outline)
+    at = request.GET.get("at", "") or (fault.at if fault else "")
+    window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
+    number = fault.number if fault else 0
+    following = outline.faults[number : number + 1]
+    blocking = next((item for item in outline.faults[number:] if item.severity == "blocked"), None)
+    return shell | _turns(session, outline, window) | {
+        "outline": outline,
+        "rail": fault_rail(outline, window),
+        "fault": fault,
+        "card": finding_card(fault, shell["detail"].verdicts) if fault else None,
+        "previous_fault": outline.faults[number - 2] if number > 1 else None,
+        "next_fault": following[0] if following else None,
+        "next_blocking": blocking,
+        "at": at,
+        "asked": bool(request.GET.get("at") or request.GET.get("fault")),
+        "not_here": request.GET.get("at", "") if at and at not in outline.places else "",
+        "refresh_problem": problem,
+        "session_id": session.pk,
+        "history": table,
+        "whole": request.GET.get("all") == "1",
+    }  # fmt: skip
+
+
+def _turns(session: Session, outline: Outline, window: Window) -> dict[str, Any]:
+    cards = [
+        (turn, [(message, [part_card(row, message.kind) for row in message.parts]) for message in turn.messages])
+        for turn in window.turns
+    ]
+    return {"turns": cards, "window": window, "turn_total": len(outline.turns)}
+
+
+def _window(request: HtmxRequest, session: Session, outline: Outline, at: int | None) -> Window:
+    if request.GET.get("all") == "1":
+        return timeline_window(session, outline, since=0, limit=PRINT_PARTS)
+    return timeline_window(session, outline, at=at, to=whole(request.GET.get("to")), since=whole(request.GET.get("from")))
+
+
+def _current(request: HtmxRequest, outline: Outline) -> Fault | None:
+    """The fault that is asked for, the one at the place that is asked for, else the first that matters most."""
+    faults = outline.faults
+    number = whole(request.GET.get("fault"))
+    if number and number <= len(faults):
+        return faults[number - 1]
+    at = request.GET.get("at", "")
+    if at:
+        return next((fault for fault in faults if at in fault.parts or at in fault.messages), None)
+    for severity in ("blocked", "at-risk"):
+        for fault in faults:
+            if fault.severity == severity:
+                return fault
+    return None
+
+
+@require_POST
+@allowed(VIEW)
+def scan(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """Read the session again where its source is live, and scan it with today's rules."""
+    from sessions_app.services.scanning import session_scan
+
+    session = load_session(session_id)
+    session_refresh(session=session, now=clock())
+    session.refresh_from_db()
+    session_scan(session=session, now=clock(), force=True)
+    return redirect("sessions_app:session", session_id)

@@ -1,0 +1,145 @@
+"""Sources: attach, upload, progress, sync, delete."""
+
+from __future__ import annotations
+
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from sessions_app import stores, tasks
+from sessions_app.models import ImportJob, Source, SourceProblem
+from sessions_app.selectors.sources import source_found_paths, source_rows
+from sessions_app.services import importing
+from sessions_app.services.attachable import AttachRefused, attachable_path
+from sessions_app.services.uploading import source_upload
+from sessions_app.stores.base import StoreError
+from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock
+
+STOP_POLLING = 286
+"""The status by which htmx stops asking."""
+
+
+@require_GET
+@allowed(VIEW)
+def sources(request: HtmxRequest) -> HttpResponseBase:
+    return render(request, "sources/list.html", _page(request))
+
+
+def _page(request: HtmxRequest, **more: object) -> dict[str, object]:
+    return {
+        "section": "sources",
+        "sources": source_rows(),
+        "may_add": request.user.has_perm(SOURCES),
+        "may_attach": bool(settings.SUTURE_ATTACH_ROOTS),
+        "found": source_found_paths(stores.discover()) if settings.SUTURE_ATTACH_ROOTS else (),
+        "upload_limit": settings.SUTURE_UPLOAD_LIMIT,
+        **more,
+    }
+
+
+@require_POST
+@allowed(SOURCES)
+def attach(request: HtmxRequest) -> HttpResponseBase:
+    """Attach a path of this machine."""
+    text = request.POST.get("path", "").strip()
+    try:
+        path = attachable_path(text)
+        source, job = importing.source_attach(path=path, actor=actor(request), now=clock(), face=FACE)
+    except (AttachRefused, StoreError) as refusal:
+        problem = _words(refusal)
+        return render(request, "sources/list.html", _page(request, attach_problem=problem, attach_path=text), status=422)
+    tasks.import_enqueue(job)
+    return redirect("sessions_app:source", source.pk)
+
+
+@require_POST
+@allowed(SOURCES)
+def upload(request: HtmxRequest) -> HttpResponseBase:
+    """Take a file (and the ``-wal`` that belongs to a database) into the data directory and read it there."""
+    file = request.FILES.get("file")
+    if file is None:
+        return render(request, "sources/list.html", _page(request, upload_problem="Choose a file first."), status=422)
+    try:
+        source, job = source_upload(
+            file=file, name=file.name or "upload", wal=request.FILES.get("wal"), actor=actor(request), now=clock(), face=FACE
+        )
+    except StoreError as refusal:
+        problem = _words(refusal)
+        return render(request, "sources/list.html", _page(request, upload_problem=problem), status=422)
+    tasks.import_enqueue(job)
+    return redirect("sessions_app:source", source.pk)
+
+
+def _words(refusal: Exception) -> str:
+    if isinstance(refusal, StoreError):
+        return f"{refusal.words} {refusal.next_step}".strip()
+    return str(refusal)
+
+
+def _source(source_id: int) -> Source:
+    found = Source.objects.filter(pk=source_id).first()
+    if found is None:
+        raise Http404("There is no such source here. It may have been deleted.")
+    return found
+
+
+@require_GET
+@allowed(VIEW)
+def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
+    """A source with the progress of its import; htmx asks for the progress each second until it ends."""
+    found = _source(source_id)
+    job = ImportJob.objects.filter(source=found).order_by("-id").first()
+    running = job is not None and job.active
+    context = {
+        "section": "sources",
+        "source": found,
+        "job": job,
+        "running": running,
+        "late": running and _late(job),
+    }
+    if request.htmx and request.htmx.target == "progress":
+        status = 200 if running else STOP_POLLING
+        return render(request, "sources/detail.html#progress", context, status=status)
+    problems = Paginator(SourceProblem.objects.filter(source=found).order_by("id"), 50)
+    context["problems"] = problems.get_page(request.GET.get("page"))
+    context["may_add"] = request.user.has_perm(SOURCES)
+    return render(request, "sources/detail.html", context)
+
+
+def _late(job: ImportJob) -> bool:
+    """Nobody has worked on it for half a minute."""
+    return (clock() - (job.heartbeat_at or job.created_at)).total_seconds() > 30
+
+
+@require_POST
+@allowed(SOURCES)
+def sync(request: HtmxRequest, source_id: int) -> HttpResponseBase:
+    job = importing.source_sync(source=_source(source_id), actor=actor(request), now=clock(), face=FACE)
+    tasks.import_enqueue(job)
+    return redirect("sessions_app:source", source_id)
+
+
+@require_POST
+@allowed(SOURCES)
+def cancel(request: HtmxRequest, source_id: int) -> HttpResponseBase:
+    job = ImportJob.objects.filter(source=_source(source_id), state__in=ImportJob.ACTIVE).first()
+    if job is not None:
+        importing.import_cancel(job=job, actor=actor(request), now=clock(), face=FACE)
+    return redirect("sessions_app:source", source_id)
+
+
+@require_POST
+@allowed(SOURCES)
+def delete(request: HtmxRequest, source_id: int) -> HttpResponseBase:
+    """Forget an attached source, or delete an upload for good. The box has to be ticked."""
+    found = _source(source_id)
+    if request.POST.get("sure") != "yes":
+        messages.error(request, "Not deleted: tick the box first.", extra_tags="risk")
+        return redirect("sessions_app:source", source_id)
+    importing.source_delete(source=found, actor=actor(request), now=clock(), face=FACE)
+    messages.success(request, f"Deleted {found.name} and everything imported from it.")
+    return redirect("sessions_app:sources")

@@ -1,0 +1,63 @@
+"""The session's other tabs: findings, raw rows, and what is done rarely."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from sessions_app.models import Message
+from sessions_app.selectors.history import repair_page
+from sessions_app.selectors.timeline import session_outline
+from sessions_app.web.findings import finding_card
+from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number
+from sessions_app.web.shell import session_shell
+
+RAW_PER_PAGE = 50
+
+
+@require_GET
+@allowed(VIEW)
+def findings(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    shell = session_shell(request, session_id, "findings")
+    outline = session_outline(load_session(session_id))
+    verdicts = shell["detail"].verdicts
+    cards = [finding_card(fault, verdicts) for fault in outline.faults[:200]]
+    return render(request, "sessions/findings.html", shell | {"cards": cards, "total": len(outline.faults)})
+
+
+@require_GET
+@allowed(VIEW)
+def repairs(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    shell = session_shell(request, session_id, "session-repairs")
+    page = repair_page(session=session_id, number=page_number(request.GET))
+    return render(request, "sessions/repairs.html", shell | {"page": page})
+
+
+@require_GET
+@allowed(VIEW)
+def raw(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """The session row, and its messages as stored, a page at a time."""
+    session = load_session(session_id)
+    number = page_number(request.GET)
+    total = Message.objects.filter(session=session).count()
+    pages = max(1, -(-total // RAW_PER_PAGE))
+    number = min(number, pages)
+    start = (number - 1) * RAW_PER_PAGE
+    messages = Message.objects.filter(session=session).order_by("table", "position")[start : start + RAW_PER_PAGE]
+    context = session_shell(request, session_id, "raw") | {
+        "row_text": json.dumps(session.stored_row, indent=2, ensure_ascii=False, default=repr),
+        "messages_stored": [(message, str(message.value)[:20_000]) for message in messages],
+        "number": number,
+        "pages": pages,
+        "total": total,
+    }
+    return render(request, "sessions/raw.html", context)
+
+
+@require_GET
+@allowed(VIEW)
+def more(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    return render(request, "sessions/more.html", session_shell(request, session_id, "more"))
