@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app import stores
-from sessions_app.services.filerepair import FileOptions, FileReport, SessionOutcome, file_repair
+from sessions_app.services.filerepair import FileOptions, file_repair
+from sessions_app.services.filereport import FileReport, SessionOutcome
 from sessions_app.services.handback.copy import store_copy
 from sessions_app.services.handback.patch import patch_sql, undo_sql
 from sessions_app.stores.base import Store

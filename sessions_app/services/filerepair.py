@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from sessions_app import stores
 from sessions_app.domain import dialects, planning, rowdoc
@@ -23,8 +23,9 @@ from sessions_app.stores.holders import Holder
 from sessions_app.stores.journal import Entry
 
 from .facts import is_native, session_facts, store_facts
+from .filereport import FileReport, SessionOutcome
 from .repairing import operation_document, plan_rules
-from .writing import RepairRefused, full_backup, held_refusal, journal
+from .writing import RepairRefused, clients_of, full_backup, held_words, journal, named
 
 type Thinking = Literal["on", "off", "auto"]
 
@@ -41,73 +42,6 @@ class FileOptions:
     choices: Mapping[str, str] = field(default_factory=dict)
     target: str = ""
     thinking: Thinking = "auto"
-
-
-@dataclass(slots=True)
-class SessionOutcome:
-    """What became of one session. ``left``: findings that still block it, summary by summary."""
-
-    id: str
-    title: str = ""
-    outcome: Literal["repaired", "would-repair", "nothing", "refused", "unreadable"] = "nothing"
-    why: str = ""
-    rules: list[str] = field(default_factory=list)
-    operations: list[dict[str, Any]] = field(default_factory=list)
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    changes: int = 0
-    health: str = ""
-    left: list[str] = field(default_factory=list)
-    repair: str = ""
-
-    @property
-    def complete(self) -> bool:
-        return self.outcome not in ("refused", "unreadable") and not self.left
-
-
-@dataclass(slots=True)
-class FileReport:
-    """A run over one store. ``repairs`` are what ``undo`` takes; empty for copies and dry runs."""
-
-    path: str
-    kind: str
-    dry_run: bool = False
-    sessions: list[SessionOutcome] = field(default_factory=list)
-    repairs: list[str] = field(default_factory=list)
-    backup: str = ""
-    warnings: list[str] = field(default_factory=list)
-    changes: list[RowChange] = field(default_factory=list)
-    """Every row change, in order: what a patch is written from."""
-
-    @property
-    def complete(self) -> bool:
-        return all(session.complete for session in self.sessions)
-
-    def document(self) -> dict[str, Any]:
-        """As JSON has it (``repair --json``)."""
-        return {
-            "path": self.path,
-            "kind": self.kind,
-            "dry_run": self.dry_run,
-            "repairs": self.repairs,
-            "backup": self.backup,
-            "warnings": self.warnings,
-            "sessions": [
-                {
-                    "id": session.id,
-                    "title": session.title,
-                    "outcome": session.outcome,
-                    "why": session.why,
-                    "rules": session.rules,
-                    "operations": session.operations,
-                    "skipped": [{"finding": key, "why": why} for key, why in session.skipped],
-                    "changes": session.changes,
-                    "health": session.health,
-                    "left": session.left,
-                    "repair": session.repair,
-                }
-                for session in self.sessions
-            ],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +72,15 @@ def file_repair(
     report = FileReport(str(store.path), store.kind, dry_run)
     holders = [] if copy else store.holders()
     if holders and not dry_run:
-        report.warnings.append(
-            ", ".join(f"{holder.command} (process {holder.pid})" for holder in holders)
-            + " has this file open."
-        )
+        report.warnings.append(f"{named(holders)} has this file open.")
+    clients = [] if force else clients_of(holders)
     facts = store_facts(store=store, native=not copy and is_native(store.path), now=now)
     group = _Group()
     for outcome, rows in _each(store, session_ids):
         report.sessions.append(outcome)
         if rows is None:
             continue
-        changes = _plan_into(outcome, rows, options, session_facts(facts, rows), holders, force or dry_run)
+        changes = _plan_into(outcome, rows, options, session_facts(facts, rows), clients)
         report.changes += changes
         if not changes or dry_run:
             continue
@@ -210,24 +142,24 @@ def _each(store: Store, session_ids: Sequence[str]) -> Iterator[tuple[SessionOut
 
 
 def _plan_into(
-    outcome: SessionOutcome,
-    rows: SessionRows,
-    options: FileOptions,
-    facts: Facts,
-    holders: Sequence[Holder],
-    force: bool,
+    outcome: SessionOutcome, rows: SessionRows, options: FileOptions, facts: Facts, clients: Sequence[Holder]
 ) -> tuple[RowChange, ...]:
     """Plan one session; the outcome says what is planned and what will be left. No changes = nothing to write."""
     decoded = dialects.decode(rows)
     target = session_target(options.target, options.thinking, decoded)
-    plan: Plan = planning.plan(
-        decoded,
-        target=target,
-        rules=options.rules,
-        safety=options.safety,
-        choices=options.choices,
-        facts=facts,
-    )
+
+    def planned(held: bool) -> Plan:
+        return planning.plan(
+            decoded,
+            target=target,
+            rules=options.rules,
+            safety=options.safety,
+            choices=options.choices,
+            facts=facts,
+            held=held,
+        )
+
+    plan = planned(bool(clients))
     after = dialects.decode(dialects.apply(rows, plan.changes)) if plan.changes else decoded
     result = scan(after, target=target, thinking=options.thinking, facts=facts)
     outcome.health = result.health
@@ -238,14 +170,11 @@ def _plan_into(
     ]
     outcome.skipped = list(plan.skipped)
     if not plan.changes:
+        if clients and planned(False).changes:
+            outcome.outcome, outcome.why = "refused", held_words(clients)
         return ()
-    outcome.rules, outcome.changes = plan_rules(plan), len(plan.changes)
+    outcome.outcome, outcome.rules, outcome.changes = "would-repair", plan_rules(plan), len(plan.changes)
     outcome.operations = [operation_document(operation) for operation in plan.operations]
-    refusal = held_refusal(holders, outcome.rules)
-    if refusal and not force:
-        outcome.outcome, outcome.why = "refused", refusal
-        return ()
-    outcome.outcome = "would-repair"
     return plan.changes
 
 

@@ -34,7 +34,7 @@ from .audit import audit_record
 from .facts import session_facts, store_facts
 from .reading import session_read, session_refresh, stored_id
 from .rulesversion import rules_version
-from .writing import RepairRefused, full_backup, held_refusal, journal, what_changed
+from .writing import RepairRefused, clients_of, full_backup, held_words, journal, named, what_changed
 
 log = structlog.get_logger(__name__)
 
@@ -61,26 +61,27 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with what it was made from. ``warning``: a client has the file open."""
+    """A plan with what it was made from, and which processes have the file open."""
 
     session: Session
     rows: SessionRows
     decoded: domain.Session
     plan: Plan
+    facts: Facts
     holders: tuple[Holder, ...] = ()
     refusal: str = ""
-    """Why applying it would be refused now unless forced."""
+    """The client has the file open, so nothing is planned unless forced: why."""
 
     @property
     def warning(self) -> str:
-        if not self.holders:
-            return ""
-        names = ", ".join(f"{holder.command} (process {holder.pid})" for holder in self.holders)
-        return f"{names} has this file open."
+        return f"{named(self.holders)} has this file open." if self.holders else ""
 
 
-def repair_plan(*, session: Session, options: RepairOptions, now: datetime) -> Planned:
-    """Plan a repair of the session as it is stored now. Raises ``RepairRefused`` where its source cannot be read."""
+def repair_plan(*, session: Session, options: RepairOptions, now: datetime, force: bool = False) -> Planned:
+    """Plan a repair of the session as it is stored now. Raises ``RepairRefused`` where its source cannot be read.
+
+    ``force`` also plans what a client that has the file open may still be working on.
+    """
     refreshed = session_refresh(session=session, now=now)
     if refreshed.problem:
         raise RepairRefused("store", refreshed.problem)
@@ -92,12 +93,12 @@ def repair_plan(*, session: Session, options: RepairOptions, now: datetime) -> P
             holders = tuple(store.holders()) if session.source.live else ()
     except StoreError as problem:
         raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
-    return _planned(session, session_rows(session), options, facts, holders)
+    return _planned(session, session_rows(session), options, facts, holders, force)
 
 
 def repair_preview(*, planned: Planned, target: Target | None = None) -> Preview:
     """Stored rows, what the model will see, and verdicts, before and after; all computed."""
-    return planning.preview(planned.decoded, planned.plan, target)
+    return planning.preview(planned.decoded, planned.plan, target, planned.facts)
 
 
 def repair_apply(
@@ -117,9 +118,7 @@ def repair_apply(
     """
     try:
         with stores.open_store(Path(session.source.file), session.source.kind) as store:
-            planned = _plan_to_apply(session, store, options, expected_hash, now)
-            if planned.refusal and not force:
-                raise RepairRefused("held", planned.refusal)
+            planned = _plan_to_apply(session, store, options, expected_hash, force, now)
             repair = _repair_of(planned, actor, force, batch, now)
             return _write(repair, store, planned.rows, planned.plan.changes, actor, now, batch)
     except StoreError as problem:
@@ -158,40 +157,51 @@ def repair_undo(*, repair: Repair, actor: Actor, now: datetime, batch: RepairBat
 
 
 def _plan_to_apply(
-    session: Session, store: Store, options: RepairOptions, expected_hash: str, now: datetime
+    session: Session, store: Store, options: RepairOptions, expected_hash: str, force: bool, now: datetime
 ) -> Planned:
     rows = store.read(stored_id(session))
+    facts = store_facts(store=store, native=session.source.native, now=now)
     if expected_hash and rowdoc.rows_hash(rows) != expected_hash:
         known = session_rows(session) if session.rows_hash == expected_hash else None
         changed = what_changed(known, rows) if known is not None else []
-        facts = store_facts(store=store, native=session.source.native, now=now)
         session_read(session=session, store=store, facts=facts, now=now)
-        raise RepairRefused(
-            "changed",
-            "Not applied: the session changed after this plan was made. Nothing was written.",
-            changed,
-        )
-    facts = store_facts(store=store, native=session.source.native, now=now)
-    planned = _planned(session, rows, options, facts, tuple(store.holders()) if session.source.live else ())
+        words = "Not applied: the session changed after this plan was made. Nothing was written."
+        raise RepairRefused("changed", words, changed)
+    holders = tuple(store.holders()) if session.source.live else ()
+    planned = _planned(session, rows, options, facts, holders, force)
+    if planned.refusal:
+        raise RepairRefused("held", planned.refusal)
     if not planned.plan.changes:
         raise RepairRefused("nothing", "There is nothing to repair with these options.")
     return planned
 
 
 def _planned(
-    session: Session, rows: SessionRows, options: RepairOptions, facts: Facts, holders: tuple[Holder, ...]
+    session: Session,
+    rows: SessionRows,
+    options: RepairOptions,
+    facts: Facts,
+    holders: tuple[Holder, ...],
+    force: bool,
 ) -> Planned:
-    decoded = dialects.decode(rows)
-    plan = planning.plan(
-        decoded,
-        target=options.target,
-        rules=options.rules,
-        safety=options.safety,
-        choices=options.choices,
-        messages=options.messages,
-        facts=session_facts(facts, rows),
-    )
-    return Planned(session, rows, decoded, plan, holders, held_refusal(holders, plan_rules(plan)))
+    decoded, known, clients = dialects.decode(rows), session_facts(facts, rows), clients_of(holders)
+
+    def planned(held: bool) -> Plan:
+        return planning.plan(
+            decoded,
+            target=options.target,
+            rules=options.rules,
+            safety=options.safety,
+            choices=options.choices,
+            messages=options.messages,
+            facts=known,
+            held=held,
+        )
+
+    held = bool(clients) and not force
+    plan = planned(held)
+    refused = held and not plan.changes and bool(planned(False).changes)
+    return Planned(session, rows, decoded, plan, known, holders, held_words(clients) if refused else "")
 
 
 def plan_rules(plan: Plan) -> list[str]:
@@ -216,7 +226,7 @@ def _repair_of(
         hash_before=plan.rows_hash,
         hash_after=rowdoc.rows_hash(dialects.apply(planned.rows, plan.changes)),
         holders=[asdict(holder) for holder in planned.holders],
-        forced=bool(force and planned.refusal),
+        forced=force and bool(clients_of(planned.holders)),
     )
     return _signed(repair, actor, now)
 

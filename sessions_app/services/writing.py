@@ -8,7 +8,6 @@ from datetime import datetime
 from django.conf import settings
 
 from sessions_app.domain.model import Row, SessionRows
-from sessions_app.domain.rules import REGISTRY
 from sessions_app.stores.backup import Backup, backup_once
 from sessions_app.stores.base import Store
 from sessions_app.stores.holders import Holder
@@ -41,14 +40,19 @@ def full_backup(*, store: Store, now: datetime, batch: str = "") -> Backup:
     return backup_once(store.path, backups_dir(batch), day=now.date(), limit=settings.SUTURE_BACKUP_LIMIT)
 
 
-def held_refusal(holders: Iterable[Holder], rules: Iterable[str]) -> str:
-    """Why a repair must wait for the client to close, "" where it need not (design 5.4)."""
-    clients = [holder for holder in holders if holder.is_client]
-    live = sorted(code for code in set(rules) if code in REGISTRY and REGISTRY[code].live)
-    if not clients or not live:
-        return ""
-    names = ", ".join(f"{holder.command} (process {holder.pid})" for holder in clients)
-    return f"{names} has the file open, and what {' and '.join(live)} would close may still be running. Close the client, or force it."
+def named(holders: Iterable[Holder]) -> str:
+    """Processes, in words."""
+    return ", ".join(f"{holder.command or 'a process'} (process {holder.pid})" for holder in holders)
+
+
+def clients_of(holders: Iterable[Holder]) -> list[Holder]:
+    """Those among the holders of a file that are the agent's client: what looks stuck may still be running in them (design 5.4)."""
+    return [holder for holder in holders if holder.is_client]
+
+
+def held_words(clients: Iterable[Holder]) -> str:
+    """Why a repair waits for the client."""
+    return f"{named(clients)} has the file open, and what this repair would close may still be running. Close the client, or force it."
 
 
 def what_changed(before: SessionRows, after: SessionRows, limit: int = 20) -> list[str]:
