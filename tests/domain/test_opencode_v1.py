@@ -101,6 +101,12 @@ def test_a_part_of_a_message_that_is_not_there_is_an_orphan():
     assert [part.id for part in decode(rows).orphans] == ["p"]
 
 
+def test_an_orphan_that_does_not_parse_is_reported_and_stops_nothing():
+    rows = parse_value({"messages": [], "parts": [{"id": "p", "message_id": "gone", "data": "{"}]})
+    [fault] = decode(rows).faults
+    assert (fault.id, fault.rule, fault.fatal) == ("p", "corrupt-json", False)
+
+
 def edit_part(part_id, *edits, **columns):
     return Operation("replace", "part", part_id=part_id, edits=edits, columns=columns)
 

@@ -275,6 +275,13 @@ def test_a_row_that_is_not_json_stops_the_session():
     assert caught.value.origin == ("m0", "m0p0")
 
 
+def test_a_session_column_that_is_not_json_stops_the_session():
+    broken = session(user(text("q")), revert="{")
+    assert [(fault.table, fault.path, fault.fatal) for fault in broken.faults if fault.rule == "corrupt-json"] == [("session", "revert", True)]
+    with pytest.raises(LoweringError):
+        lower(broken, CHAT)
+
+
 def test_a_broken_part_that_is_not_replayed_stops_nothing():
     broken = {"type": "text"}
     rows = (user(text("old"), broken), user(compaction()), summary("m1"))

@@ -19,7 +19,12 @@ from .rowedit import changed_columns, row_change
 def decode(rows: SessionRows, generation: int | None = None) -> Session:
     """The session that ``rows`` hold, both histories where there are two. Never raises for what is stored: rows that do not
     decode are kept, with a fault. ``generation`` says the V2 generation where it is known (else it is told from the rows)."""
-    v1, faults = opencode_v1.decode_messages(rows)
+    faults = opencode_v1.session_faults(rows)
+    v1, v1_faults = opencode_v1.decode_messages(rows)
+    orphans = opencode_v1.decode_orphans(rows)
+    faults += v1_faults
+    # No client loads them, so nothing stops at them.
+    faults += [replace(part.fault, fatal=False, words="") for part in orphans if part.fault is not None]
     v2: list[Message] = []
     if rows.session_message:
         v2, v2_faults = opencode_v2.decode_messages(rows, generation)
@@ -31,7 +36,7 @@ def decode(rows: SessionRows, generation: int | None = None) -> Session:
         v2=v2,
         dialect=_dialect(rows),
         faults=faults,
-        orphans=opencode_v1.decode_orphans(rows),
+        orphans=orphans,
     )
 
 

@@ -31,6 +31,8 @@ from sessions_app.domain.rowdoc import to_text
 from . import opencode_v1_schema as schema
 from .rowedit import changed_columns, edited_data, row_change
 
+_JSON_COLUMNS = ("summary_diffs", "revert", "permission", "metadata", "model")
+
 
 def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
     """The messages of tables ``message`` and ``part`` in order, and what is wrong with single rows. Nothing is left out."""
@@ -46,6 +48,20 @@ def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
             if part.fault is not None:
                 faults.append(part.fault)
     return messages, faults
+
+
+def session_faults(rows: SessionRows) -> list[RowFault]:
+    """JSON columns of the session row that are not JSON; the client parses them whenever it loads the session."""
+    faults = []
+    for column in _JSON_COLUMNS:
+        value = rows.session.get(column)
+        if isinstance(value, str):
+            try:
+                jsjson.loads(value)
+            except ValueError as error:
+                fault = RowFault("session", rows.id, column, str(error), "corrupt-json", fatal=True, words=schema.UNEXPECTED)
+                faults.append(fault)
+    return faults
 
 
 def decode_orphans(rows: SessionRows) -> list[Part]:

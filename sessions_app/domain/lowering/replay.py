@@ -9,10 +9,6 @@ from typing import Any
 from sessions_app.domain import jsjson
 from sessions_app.domain.model import CompactionPart, Message, Part, Session
 
-from .types import LoweringError
-
-_UNREADABLE = "Unexpected server error. Check server logs for details."
-
 
 def replayed(session: Session) -> list[Message]:
     """The V1 messages that the next request is made of, in the order they are sent."""
@@ -22,8 +18,8 @@ def replayed(session: Session) -> list[Message]:
 def reverted(messages: Sequence[Message], revert: Any) -> list[Message]:
     """``messages`` without what a pending revert takes away before the next prompt is stored (C1).
 
-    ``revert`` is the session's column. Positions count in load order; an id that is not there takes nothing away. Raises
-    ``LoweringError`` where the column is not JSON, since the client cannot load such a session.
+    ``revert`` is the session's column. Positions count in load order; an id that is not there takes nothing away. A column that is
+    not JSON says nothing here: it is a fault of the session, which the client cannot load.
     """
     pending = _revert(revert)
     message_id, part_id = pending.get("messageID"), pending.get("partID")
@@ -111,5 +107,5 @@ def _revert(column: Any) -> dict[str, Any]:
         try:
             column = jsjson.loads(column)
         except ValueError:
-            raise LoweringError("corrupt-json", _UNREADABLE) from None
+            return {}
     return column if isinstance(column, dict) else {}

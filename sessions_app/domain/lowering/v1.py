@@ -52,8 +52,8 @@ def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt
     sends today. Raises ``LoweringError`` with the client's words where it cannot build a request (6.8 F18, format A6).
     """
     for fault in session.faults:
-        # The client parses every row of the session before it looks at one; rows of no message are not loaded.
-        if fault.rule == "corrupt-json" and fault.table in ("message", "part") and not _stray(session, fault.id):
+        # The client parses every row of the session before it looks at one.
+        if fault.fatal and fault.rule == "corrupt-json" and fault.table in ("session", "message", "part"):
             raise LoweringError("corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id))
     messages = replayed(session)
     lowering = _Lowering(target, repairs)
@@ -69,13 +69,9 @@ def _was_plan(messages: Iterable[Message]) -> bool:
     return any(message.is_assistant and message.data.get("agent") == "plan" for message in messages)
 
 
-def _stray(session: Session, row_id: str) -> bool:
-    return any(part.id == row_id for part in session.orphans)
-
-
 def _where(session: Session, table: str, row_id: str) -> Origin:
-    if table == "message":
-        return Origin(row_id, "")
+    if table != "part":
+        return Origin(row_id if table == "message" else "", "")
     part = session.part(row_id)
     return Origin(part.message_id if part is not None else "", row_id)
 
