@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest
+from django.utils import timezone
 
 from sessions_app.models import Session
+from sessions_app.services.reading import session_refresh
 
 from .auth import REPAIR, VIEW, require
 
+_NAMES = {"pk": "number", "public_id": "id"}
 
-def found[M: Model](model: type[M], **key: Any) -> M:
+
+def found[M: Model](model: type[M] | QuerySet[M], **key: Any) -> M:
     """The one row, or a 404 that names what was asked for."""
-    row = model._default_manager.filter(**key).first()
+    rows = model if isinstance(model, QuerySet) else model._default_manager.all()
+    row = rows.filter(**key).first()
     if row is None:
-        words = ", ".join(f"{name} {value}" for name, value in key.items())
-        raise Http404(f"There is no {model._meta.verbose_name} with {words.replace('pk', 'number')}.")
+        words = ", ".join(f"{_NAMES.get(name, name)} {value}" for name, value in key.items())
+        raise Http404(f"There is no {rows.model._meta.verbose_name} with {words}.")
     return row
 
 
 def session_for_reading(request: HttpRequest, sid: int) -> Session:
+    """The session, brought up to date where its source is live or it was not read yet."""
     require(request, VIEW)
-    return found(Session, pk=sid)
+    session = found(Session.objects.select_related("source"), pk=sid)
+    session_refresh(session=session, now=timezone.now())
+    return session
 
 
 def session_for_repair(request: HttpRequest, sid: int) -> Session:
+    """The session; a repair reads its rows itself."""
     require(request, REPAIR)
-    return found(Session, pk=sid)
+    return found(Session.objects.select_related("source"), pk=sid)

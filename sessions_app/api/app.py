@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ninja import NinjaAPI
 
-from . import problems, sessions
+from . import bulk, locate, payloads, problems, repairs, sessions, sources, timeline
 from .auth import Login, Token
 
 DESCRIPTION = """\
@@ -25,5 +25,5 @@ api = NinjaAPI(
 )
 problems.install(api)
 
-for router in (sessions.router,):
-    api.add_router("", router)
+for module in (sources, sessions, timeline, payloads, repairs, bulk, locate):
+    api.add_router("", module.router)

@@ -15,7 +15,7 @@ from sessions_app.services.access import token_user
 
 VIEW = "sessions_app.view_session"
 REPAIR = "sessions_app.add_repair"
-ADMINISTER = "sessions_app.add_source"
+SOURCES = "sessions_app.add_source"
 
 
 class Token(HttpBearer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from typing import Annotated, Any, Literal
 
 from ninja import Path, Schema
@@ -183,3 +184,289 @@ class RepairIn(In):
     target: Words = Field("", description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
     thinking: Thinking = "auto"
     force: bool = Field(False, description="close stuck tools although a client has the file open")
+
+
+class OperationOut(Schema):
+    """One change of one part, message or session; its values are in the row changes."""
+
+    action: Literal["delete", "replace", "insert"]
+    subject: Literal["part", "message", "session"]
+    message: str
+    part: str
+    why: str
+
+
+class RowChangeOut(Schema):
+    """``before`` null: the row is new; ``after`` null: it goes away."""
+
+    table: str
+    key: dict[str, Any]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class SkippedOut(Schema):
+    finding: str
+    why: str
+
+
+class PlanOut(Schema):
+    """What a repair would do. Send ``rows_hash`` back as ``expected_hash`` to apply exactly this."""
+
+    rows_hash: str
+    findings: list[str] = Field(description="keys of the findings it repairs")
+    operations: list[OperationOut]
+    changes: list[RowChangeOut]
+    skipped: list[SkippedOut]
+    before: VerdictOut | None = Field(description="its target's verdict as stored")
+    after: VerdictOut | None = Field(description="the same after the repair; computed")
+    warning: str = Field(description="a client has the file open")
+    refusal: str = Field(description="why applying it would be refused now unless forced")
+
+
+class RepairApplyIn(RepairIn):
+    expected_hash: Annotated[str, Field(max_length=128)] = Field(
+        "", description="rows_hash of the plan that was looked at"
+    )
+
+
+class RepairOut(Schema):
+    """An applied plan, or its undo."""
+
+    id: str
+    session: int | None
+    session_stored_id: str
+    session_title: str
+    source: int | None
+    batch: str | None
+    undoes: str | None
+    undone_by: str | None
+    state: Literal["planned", "applied", "undone", "failed"]
+    face: str
+    actor: str
+    reason: str
+    rules: list[str]
+    findings: list[str]
+    operations: list[dict[str, Any]]
+    change_count: int
+    hash_before: str
+    hash_after: str
+    backup: str
+    backup_note: str
+    verification: dict[str, Any]
+    error: str
+    created_at: dt.datetime
+    applied_at: dt.datetime | None
+    undone_at: dt.datetime | None
+
+
+class RepairDetailOut(RepairOut):
+    changes: list[RowChangeOut]
+
+
+class RepairPage(Schema):
+    items: list[RepairOut]
+    page: int
+    pages: int
+    total: int
+
+
+class UndoIn(In):
+    reason: Annotated[str, Field(max_length=2000)] = ""
+
+
+class SourceOut(Schema):
+    """Where sessions came from."""
+
+    id: int
+    kind: str
+    origin: Literal["attached", "uploaded", "sample"]
+    name: str
+    path: str
+    dialects: list[str]
+    state: Literal["listing", "importing", "ready", "failed"]
+    error: str
+    note: str
+    sessions_total: int
+    sessions_imported: int
+    parts_imported: int
+    created_at: dt.datetime
+    last_read_at: dt.datetime | None
+
+
+class JobOut(Schema):
+    """An import or a sync in the background."""
+
+    id: int
+    source_id: int
+    kind: str
+    state: Literal["queued", "running", "done", "cancelled", "failed"]
+    total: int
+    done: int
+    failed: int
+    error: str
+
+
+class SourceJobOut(Schema):
+    source: SourceOut
+    job: JobOut
+
+
+class AttachIn(In):
+    """Attach a file or folder of the machine that Suture runs on."""
+
+    path: Annotated[str, Field(min_length=1, max_length=4096)]
+    name: Annotated[str, Field(max_length=255)] = ""
+
+
+class SelectionIn(In):
+    """Either a filter, as the sessions page has it, or ids."""
+
+    filter: dict[str, Any] | None = Field(
+        None, description="names and values of the sessions page's query string"
+    )
+    ids: list[Number] | None = Field(None, max_length=100_000)
+
+
+class BulkIn(SelectionIn):
+    rules: list[Words] = Field([], max_length=100)
+    safety: Safety = "safe"
+    choices: dict[str, str] = Field({}, max_length=1000)
+    stop_on_failure: bool = False
+    force: bool = False
+    reason: Annotated[str, Field(max_length=2000)] = ""
+    dry_run: bool = Field(False, description="answer with the preview, start nothing")
+
+
+class RuleLineOut(Schema):
+    rule: str
+    title: str
+    severity: str
+    safety: str
+    sessions: int
+    findings: int
+    taken: bool
+    why: str
+
+
+class SkipOut(Schema):
+    why: str
+    sessions: int
+    examples: list[tuple[int, str]]
+
+
+class BulkPreviewOut(Schema):
+    """What a bulk repair would do."""
+
+    words: str
+    total: int
+    repairable: int
+    unjudged: int
+    rules: list[RuleLineOut]
+    skipped: list[SkipOut]
+
+
+class BulkOut(Schema):
+    """A batch: its options, state and progress."""
+
+    id: uuid.UUID
+    state: Literal["queued", "running", "done", "cancelled", "failed", "undoing", "undone"]
+    filter: dict[str, Any]
+    options: dict[str, Any]
+    reason: str
+    actor: str
+    total: int
+    done: int
+    repaired: int
+    skipped: int
+    failed: int
+    to_undo: int = Field(description="repairs that an undo would take back")
+    error: str
+    created_at: dt.datetime
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+
+
+class BulkPage(Schema):
+    items: list[BulkOut]
+    page: int
+    pages: int
+    total: int
+
+
+class LocateIn(In):
+    """A provider's error text, with whatever stands around it."""
+
+    error: Annotated[str, Field(min_length=1, max_length=200_000)]
+    session: Number | None = Field(
+        None, description="look in this session; without it, name the sessions that would raise it"
+    )
+    target: Words = ""
+    thinking: Thinking = "auto"
+
+
+class SightingOut(Schema):
+    """A session that would raise the error, or that holds an id of it."""
+
+    session: int
+    stored_id: str
+    title: str
+    message: str
+    part: str
+    error: str
+
+
+class LocationOut(Schema):
+    """One reading of an error text, the likeliest first."""
+
+    rules: list[str] = Field(description="rules of the protocol, as A3 or O18")
+    faults: list[str] = Field(description="codes of the faults it can come from")
+    means: str
+    protocol: str
+    position: str
+    message: str = Field(description='stored id of the message at fault, "" where it cannot be told')
+    part: str
+    by: str = Field(description='what led there: violation, position, id, or ""')
+    sessions: list[SightingOut]
+
+
+class LocatedOut(Schema):
+    items: list[LocationOut]
+
+
+class PartOut(Schema):
+    id: str
+    kind: str
+    tool: str
+    call_id: str
+    status: str
+    size: int
+    data: Any = Field(description="null where it does not decode")
+    problem: str
+    findings: list[str] = Field(description="keys of the findings at it")
+
+
+class MessageOut(Schema):
+    id: str
+    kind: str
+    provider: str
+    model: str
+    time: int | None
+    data: Any
+    problem: str
+    parts: list[PartOut]
+    findings: list[str]
+
+
+class TurnOut(Schema):
+    number: int
+    messages: list[MessageOut]
+
+
+class TimelineOut(Schema):
+    """Whole turns, in stored order: the parts with index start to end (exclusive) of all."""
+
+    start: int
+    end: int
+    of: int
+    turns: list[TurnOut]

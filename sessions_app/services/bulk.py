@@ -12,6 +12,7 @@ from typing import Any, Literal
 from django.db import transaction
 from django.db.models import QuerySet
 
+from sessions_app.domain.planning import DEDUPE, DROP
 from sessions_app.models import RepairBatch, Session
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_query
@@ -68,10 +69,10 @@ class Preset:
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "repair-safe": Preset("Repair all safe findings", BulkOptions()),
-        "dedupe": Preset("Dedupe repeated calls", BulkOptions(rules=("duplicate-call-id-in-message",))),
+        "dedupe": Preset("Dedupe repeated calls", BulkOptions(rules=DEDUPE)),
         "drop": Preset(
             "Drop tool calls whose thinking was lost",
-            BulkOptions(rules=("thinking-lost-on-error",), safety="lossy"),
+            BulkOptions(rules=DROP, safety="lossy"),
         ),
         "discard-failed-attempts": Preset(
             "Discard failed attempts", BulkOptions(rules=("failed-attempt-leftovers",))

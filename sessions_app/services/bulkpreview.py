@@ -174,8 +174,8 @@ def _sample(session: Session, options: BulkOptions, now: datetime) -> Sample:
         ),
         changes=len(planned.plan.changes),
         diffs=tuple(row_diff(change) for change in planned.plan.changes[:EXAMPLES]),
-        accepted_before=seen.before.accepted if seen.before else None,
-        accepted_after=seen.after.accepted if seen.after else None,
+        accepted_before=seen.verdict_before.accepted if seen.verdict_before else None,
+        accepted_after=seen.verdict_after.accepted if seen.verdict_after else None,
         warning=planned.warning,
     )
 

@@ -1,0 +1,36 @@
+"""Sources, what of them could not be read, and the imports."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from sessions_app.models import ImportJob, Project, Source, SourceProblem
+
+from .base import TruthAdmin
+
+
+@admin.register(Source)
+class SourceAdmin(TruthAdmin[Source]):
+    list_display = ("name", "kind", "origin", "state", "sessions_total", "sessions_imported", "last_read_at")
+    list_filter = ("kind", "origin", "state")
+    search_fields = ("name", "path")
+
+
+@admin.register(Project)
+class ProjectAdmin(TruthAdmin[Project]):
+    list_display = ("stored_id", "source", "worktree")
+    list_filter = ("source",)
+    search_fields = ("stored_id__exact", "worktree")
+
+
+@admin.register(SourceProblem)
+class SourceProblemAdmin(TruthAdmin[SourceProblem]):
+    list_display = ("source", "session_id_stored", "table", "row", "path", "reason")
+    list_filter = ("source", "table")
+    search_fields = ("session_id_stored__exact", "row__exact")
+
+
+@admin.register(ImportJob)
+class ImportJobAdmin(TruthAdmin[ImportJob]):
+    list_display = ("__str__", "state", "total", "done", "failed", "actor", "created_at", "heartbeat_at")
+    list_filter = ("state", "source")

@@ -1,0 +1,92 @@
+"""What the client would send: one payload, or all of a filter as NDJSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from ninja import Query, Router
+
+from sessions_app.selectors.payloads import NoTarget, PayloadOptions, payload, payload_lines
+from sessions_app.selectors.sessions import session_query
+
+from .access import session_for_reading
+from .auth import VIEW, require
+from .problems import Problem, ProblemOut
+from .schemas import Id, SessionQuery, Thinking, Words
+from .sessions import filter_of
+
+router = Router(tags=["payloads"])
+
+type Target = Annotated[
+    Words, Query(description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
+]
+type AsStored = Annotated[bool, Query(description="what the client sends today, without the two fixes")]
+type Canonical = Annotated[bool, Query(description="the canonical messages instead of a protocol's body")]
+
+_JSON = {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": {}}}}}}
+_LINES = {
+    "responses": {
+        200: {
+            "description": "A line per session: id, session, source, target, verified, body (or canonical), or error",
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+        }
+    }
+}
+
+
+@router.get(
+    "sessions/{sid}/payload",
+    response={404: ProblemOut, 409: ProblemOut, 422: ProblemOut},
+    summary="The request that would be sent",
+    openapi_extra=_JSON,
+)
+def session_payload(
+    request: HttpRequest,
+    sid: Id,
+    target: Target = "",
+    thinking: Thinking = "auto",
+    as_stored: AsStored = False,
+    canonical: Canonical = False,
+) -> HttpResponse:
+    """The body byte for byte as the session's client would write it. A client that cannot make a request is a 409 with its own words.
+
+    ``X-Suture-Target`` names the target, ``X-Suture-Verified`` says whether recordings confirm this writer.
+    """
+    session = session_for_reading(request, sid)
+    try:
+        made = payload(session, PayloadOptions(target, thinking, as_stored, canonical))
+    except NoTarget as problem:
+        raise Problem(422, str(problem)) from problem
+    if made.error is not None:
+        raise Problem(409, made.error["message"], kind=made.error["kind"])
+    response = HttpResponse(made.text, content_type="application/json")
+    name = made.target
+    response["X-Suture-Target"] = json.dumps(f"{name.protocol}:{name.provider}/{name.model}")[1:-1]
+    response["X-Suture-Verified"] = "yes" if made.verified else "no"
+    return response
+
+
+@router.get(
+    "payloads.ndjson",
+    response={422: ProblemOut},
+    summary="Payloads of all sessions that match",
+    openapi_extra=_LINES,
+)
+def payloads_export(
+    request: HttpRequest,
+    query: Query[SessionQuery],
+    target: Target = "",
+    thinking: Thinking = "auto",
+    as_stored: AsStored = False,
+    canonical: Canonical = False,
+) -> StreamingHttpResponse:
+    """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
+    require(request, VIEW)
+    lines = payload_lines(
+        session_query(filter_of(request.GET)), PayloadOptions(target, thinking, as_stored, canonical)
+    )
+    response = StreamingHttpResponse((line.encode() for line in lines), content_type="application/x-ndjson")
+    response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'
+    return response

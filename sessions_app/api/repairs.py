@@ -1,0 +1,247 @@
+"""Plans, repairs and their undo."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Query, Router
+
+from sessions_app.domain import dialects
+from sessions_app.domain import repair as domain
+from sessions_app.domain.verdict import Verdict
+from sessions_app.models import Repair, RowChange, Session
+from sessions_app.models.values import plain
+from sessions_app.selectors.payloads import NoTarget, chosen_target
+from sessions_app.selectors.rows import session_rows
+from sessions_app.services.bulk import PRESETS
+from sessions_app.services.repairing import (
+    Actor,
+    Planned,
+    RepairOptions,
+    operation_document,
+    repair_apply,
+    repair_plan,
+    repair_preview,
+    repair_undo,
+)
+from sessions_app.services.scanning import target_document, violation_document
+from sessions_app.services.writing import RepairRefused
+
+from .access import found, session_for_repair
+from .auth import REPAIR, VIEW, actor, require
+from .paging import PageNumber, PerPage, page_of
+from .problems import Problem, ProblemOut
+from .schemas import (
+    Id,
+    PlanOut,
+    RepairApplyIn,
+    RepairDetailOut,
+    RepairIn,
+    RepairOut,
+    RepairPage,
+    UndoIn,
+    Words,
+)
+
+router = Router(tags=["repairs"])
+
+REFUSALS = {"changed": 409, "held": 423, "nothing": 409, "store": 503, "state": 409}
+ERRORS = dict.fromkeys((404, 409, 422, 423, 503), ProblemOut)
+
+
+@router.post("sessions/{sid}/plan", response={200: PlanOut, **ERRORS}, summary="Plan a repair (dry run)")
+def session_plan(request: HttpRequest, sid: Id, body: RepairIn) -> Any:
+    """What a repair with these options would do to the session as it is stored now; nothing is written."""
+    session = session_for_repair(request, sid)
+    try:
+        planned = repair_plan(session=session, options=_options(session, body), now=timezone.now())
+    except RepairRefused as refusal:
+        raise refused(refusal) from refusal
+    return _plan(planned)
+
+
+@router.post("sessions/{sid}/repair", response={200: RepairOut, **ERRORS}, summary="Repair a session")
+def session_repair(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
+    """Apply a repair to the session's file; refused with 409 where there is nothing to repair or the session changed meanwhile."""
+    session = session_for_repair(request, sid)
+    return _apply(request, session, _options(session, body), body)
+
+
+@router.post(
+    "sessions/{sid}/dedupe", response={200: RepairOut, **ERRORS}, summary="Dedupe repeated calls of a session"
+)
+def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
+    """Tool parts of one message that share a call id: keep the most informative one; two completed ones that differ are renamed apart."""
+    return _preset(request, session_for_repair(request, sid), "dedupe", body)
+
+
+@router.post(
+    "sessions/{sid}/drop",
+    response={200: RepairOut, **ERRORS},
+    summary="Drop tool calls whose thinking was lost",
+)
+def session_drop(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
+    """Failed turns whose thinking cannot be sent again lose their tool calls and results. Lossy in the store, hence by name only."""
+    return _preset(request, session_for_repair(request, sid), "drop", body)
+
+
+@router.get("repairs", response=RepairPage, summary="List repairs")
+def repairs_list(
+    request: HttpRequest,
+    session: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
+    rule: Annotated[Words, Query()] = "",
+    state: Annotated[Words, Query()] = "",
+    actor_name: Annotated[Words, Query(alias="actor")] = "",
+    page: PageNumber = 1,
+    per_page: PerPage = 50,
+) -> Any:
+    """Repairs and undos, newest first."""
+    require(request, VIEW)
+    named = {"session": session, "state": state, "actor": actor_name}
+    wanted = _repairs().filter(**{name: value for name, value in named.items() if value})
+    if rule:
+        # As JSON text, which every database has; codes hold nothing that would need quoting.
+        wanted = wanted.alias(codes=Cast("rules", TextField())).filter(codes__contains=f'"{rule}"')
+    return page_of(wanted, page, per_page, repair_document)
+
+
+@router.get("repairs/{rid}", response={200: RepairDetailOut, 404: ProblemOut}, summary="One repair")
+def repair_get(request: HttpRequest, rid: Words) -> Any:
+    """A repair with the rows it changed."""
+    require(request, VIEW)
+    repair = _repair(rid)
+    changes = RowChange.objects.filter(repair=repair).order_by("position")
+    return {**repair_document(repair), "changes": [change_document(change.change) for change in changes]}
+
+
+@router.post("repairs/{rid}/undo", response={200: RepairOut, **ERRORS}, summary="Undo a repair")
+def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn) -> Any:
+    """Put every row back as it was, if nothing else has changed them meanwhile. The answer is the undo, a repair of its own."""
+    require(request, REPAIR)
+    repair = _repair(rid)
+    try:
+        undo = repair_undo(repair=repair, actor=Actor(actor(request), "api", body.reason), now=timezone.now())
+    except RepairRefused as refusal:
+        raise refused(refusal) from refusal
+    return repair_document(_repair(undo.public_id))
+
+
+def refused(refusal: RepairRefused) -> Problem:
+    """Nothing was written; the words say why."""
+    return Problem(
+        REFUSALS.get(refusal.kind, 409), refusal.words, kind=refusal.kind, changed=list(refusal.changed)
+    )
+
+
+def _repairs() -> QuerySet[Repair]:
+    return Repair.objects.select_related("batch", "undoes", "undone_by").order_by("-created_at", "-pk")
+
+
+def _repair(rid: str) -> Repair:
+    return found(_repairs(), public_id=rid)
+
+
+def _apply(
+    request: HttpRequest, session: Session, options: RepairOptions, body: RepairApplyIn
+) -> dict[str, Any]:
+    try:
+        repair = repair_apply(
+            session=session,
+            options=options,
+            actor=Actor(actor(request), "api", body.reason),
+            now=timezone.now(),
+            expected_hash=body.expected_hash,
+            force=body.force,
+        )
+    except RepairRefused as refusal:
+        raise refused(refusal) from refusal
+    return repair_document(_repair(repair.public_id))
+
+
+def _preset(request: HttpRequest, session: Session, name: str, body: RepairApplyIn) -> dict[str, Any]:
+    preset = PRESETS[name].options
+    options = _options(session, body.copy(update={"rules": list(preset.rules), "safety": preset.safety}))
+    return _apply(request, session, options, body)
+
+
+def _options(session: Session, body: RepairIn) -> RepairOptions:
+    target = None
+    if body.target or body.thinking != "auto":
+        try:
+            target = chosen_target(dialects.decode(session_rows(session)), body.target, body.thinking)
+        except NoTarget as problem:
+            raise Problem(422, str(problem)) from problem
+    return RepairOptions(
+        rules=tuple(body.rules),
+        safety=body.safety,
+        choices=body.choices,
+        messages=tuple(body.messages),
+        target=target,
+    )
+
+
+def _plan(planned: Planned) -> dict[str, Any]:
+    seen = repair_preview(planned=planned)
+    plan = planned.plan
+    return {
+        "rows_hash": plan.rows_hash,
+        "findings": list(plan.findings),
+        "operations": [operation_document(operation) for operation in plan.operations],
+        "changes": [change_document(change) for change in plan.changes],
+        "skipped": [{"finding": finding, "why": why} for finding, why in plan.skipped],
+        "before": verdict_document(seen.verdict_before),
+        "after": verdict_document(seen.verdict_after),
+        "warning": planned.warning,
+        "refusal": planned.refusal,
+    }
+
+
+def change_document(change: domain.RowChange) -> dict[str, Any]:
+    return {
+        "table": change.table,
+        "key": plain(change.key),
+        "before": plain(change.before),
+        "after": plain(change.after),
+    }
+
+
+def verdict_document(verdict: Verdict | None) -> dict[str, Any] | None:
+    if verdict is None:
+        return None
+    return {
+        "protocol": verdict.target.protocol,
+        "accepted": verdict.accepted,
+        "own": True,
+        "target": target_document(verdict.target),
+        "refusal": verdict.refusal,
+        "violations": [violation_document(violation) for violation in verdict.violations],
+        "warnings": [violation_document(violation) for violation in verdict.warnings],
+        "not_checkable": list(verdict.not_checkable),
+    }
+
+
+def repair_document(repair: Repair) -> dict[str, Any]:
+    undone_by = getattr(repair, "undone_by", None)
+    return {
+        "id": repair.public_id,
+        "session": repair.session_id,
+        "session_stored_id": repair.session_stored_id,
+        "session_title": repair.session_title,
+        "source": repair.source_id,
+        "batch": str(repair.batch.public_id) if repair.batch else None,
+        "undoes": repair.undoes.public_id if repair.undoes else None,
+        "undone_by": undone_by.public_id if undone_by else None,
+        "backup": repair.backup_path,
+        **{
+            name: getattr(repair, name)
+            for name in (
+                *("state", "face", "actor", "reason", "rules", "findings", "operations", "change_count"),
+                *("hash_before", "hash_after", "backup_note", "verification", "error"),
+                *("created_at", "applied_at", "undone_at"),
+            )
+        },
+    }

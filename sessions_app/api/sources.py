@@ -1,0 +1,114 @@
+"""Sources: attach, upload, sync, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router
+from ninja.responses import Status
+from pydantic import ValidationError
+
+from sessions_app.models import Source
+from sessions_app.services.attachable import AttachRefused, attachable_path
+from sessions_app.services.importing import source_attach, source_delete, source_sync
+from sessions_app.services.uploading import source_upload
+from sessions_app.stores.base import StoreError
+from sessions_app.tasks import import_enqueue
+
+from .access import found
+from .auth import SOURCES, VIEW, actor, require
+from .problems import Problem, ProblemOut
+from .schemas import AttachIn, Id, JobOut, SourceJobOut, SourceOut
+
+router = Router(tags=["sources"])
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": AttachIn.json_schema()},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "description": "Upload a database, export or row document; wal is the -wal file beside a database.",
+                    "properties": {
+                        "file": {"type": "string", "format": "binary"},
+                        "wal": {"type": "string", "format": "binary"},
+                    },
+                    "required": ["file"],
+                }
+            },
+        },
+    }
+}
+
+
+@router.get("sources", response=list[SourceOut], summary="List sources")
+def sources_list(request: HttpRequest) -> Any:
+    """All sources, the newest first."""
+    require(request, VIEW)
+    return list(Source.objects.all())
+
+
+@router.post(
+    "sources",
+    response={201: SourceJobOut, 413: ProblemOut, 422: ProblemOut},
+    summary="Attach or upload a source",
+    openapi_extra=_BODY,
+)
+def source_create(request: HttpRequest) -> Any:
+    """Attach a path of this machine (JSON), or upload a file (multipart). Its sessions are listed at once and read in the background."""
+    require(request, SOURCES)
+    try:
+        source, job = _upload(request) if request.content_type == "multipart/form-data" else _attach(request)
+    except StoreError as problem:
+        raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
+    import_enqueue(job)
+    source.refresh_from_db()
+    job.refresh_from_db()
+    return Status(201, {"source": source, "job": job})
+
+
+@router.post("sources/{number}/sync", response={202: JobOut, 404: ProblemOut}, summary="Read what changed")
+def source_read_again(request: HttpRequest, number: Id) -> Any:
+    """Read what changed in a source since it was last read, in the background."""
+    require(request, SOURCES)
+    job = source_sync(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
+    import_enqueue(job)
+    job.refresh_from_db()
+    return Status(202, job)
+
+
+@router.delete("sources/{number}", response={204: None, 404: ProblemOut}, summary="Delete a source")
+def source_remove(request: HttpRequest, number: Id) -> Any:
+    """Delete what was imported from it, and of an upload the stored copy, for good. An attached file itself is left alone."""
+    require(request, SOURCES)
+    source_delete(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
+    return Status(204, None)
+
+
+def _attach(request: HttpRequest) -> Any:
+    try:
+        body = AttachIn.model_validate_json(request.body)
+    except ValidationError as fault:
+        raise Problem(
+            422, "; ".join(f"{'/'.join(map(str, at['loc']))}: {at['msg']}" for at in fault.errors())
+        ) from fault
+    try:
+        path = attachable_path(body.path)
+    except AttachRefused as refusal:
+        raise Problem(422, str(refusal)) from refusal
+    return source_attach(path=path, name=body.name, actor=actor(request), now=timezone.now(), face="api")
+
+
+def _upload(request: HttpRequest) -> Any:
+    file, wal = request.FILES.get("file"), request.FILES.get("wal")
+    if getattr(request, "upload_too_large", False):
+        raise Problem(413, "The upload is larger than this server takes.")
+    if not isinstance(file, UploadedFile):
+        raise Problem(422, "An upload is multipart/form-data with a file named file.")
+    name = file.name or "upload"
+    return source_upload(file=file, name=name, wal=wal, actor=actor(request), now=timezone.now(), face="api")

@@ -1,0 +1,75 @@
+"""A session's rows in stored order, a window of whole turns at a time."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from ninja import Query, Router
+
+from sessions_app.selectors.timeline import (
+    WINDOW_PARTS,
+    MessageBlock,
+    PartRow,
+    TurnBlock,
+    session_outline,
+    timeline_window,
+)
+
+from .access import session_for_reading
+from .problems import ProblemOut
+from .schemas import Id, TimelineOut
+
+router = Router(tags=["sessions"])
+
+
+@router.get(
+    "sessions/{sid}/timeline", response={200: TimelineOut, 404: ProblemOut}, summary="Timeline of a session"
+)
+def session_timeline(
+    request: HttpRequest,
+    sid: Id,
+    since: Annotated[int, Query(ge=0, le=2**31, description="index of the first part to show")] = 0,
+    limit: Annotated[int, Query(ge=1, le=2000, description="parts, about")] = WINDOW_PARTS,
+) -> Any:
+    """Turns, messages and parts as stored; go on with ``since`` = ``end`` while ``end`` is below ``of``."""
+    session = session_for_reading(request, sid)
+    window = timeline_window(session, session_outline(session), since=since, limit=limit)
+    return {
+        "start": window.start,
+        "end": window.end,
+        "of": window.of,
+        "turns": [_turn(turn) for turn in window.turns],
+    }
+
+
+def _turn(turn: TurnBlock) -> dict[str, Any]:
+    return {"number": turn.head.number, "messages": [_message(message) for message in turn.messages]}
+
+
+def _message(message: MessageBlock) -> dict[str, Any]:
+    return {
+        "id": message.stored_id,
+        "kind": message.kind,
+        "provider": message.provider,
+        "model": message.model,
+        "time": message.time,
+        "data": message.value,
+        "problem": message.problem,
+        "parts": [_part(part) for part in message.parts],
+        "findings": [fault.key for fault in message.faults],
+    }
+
+
+def _part(part: PartRow) -> dict[str, Any]:
+    return {
+        "id": part.stored_id,
+        "kind": part.kind,
+        "tool": part.tool,
+        "call_id": part.call_id,
+        "status": part.status,
+        "size": part.size,
+        "data": part.value,
+        "problem": part.problem,
+        "findings": [fault.key for fault in part.faults],
+    }

@@ -1,0 +1,114 @@
+"""What a session's client would send, as bytes: one payload, or a line each for thousands of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from django.db.models import QuerySet
+
+from sessions_app.domain import dialects, jsjson, lowering
+from sessions_app.domain import model as domain
+from sessions_app.domain.lowering import LoweringError
+from sessions_app.domain.target import Target, infer_target, parse_target
+from sessions_app.models import Session
+
+from .rows import session_rows
+
+type Thinking = Literal["on", "off", "auto"]
+
+
+class NoTarget(Exception):
+    """No target was named, and the session names no model that could be one; or what was named is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """``text`` is the JSON of the body (or of the canonical messages), byte for byte as the client would send it.
+
+    ``provenance`` maps JSON pointers of messages and their items to (message id, part id). Where no request can be made, ``error`` says why.
+    """
+
+    target: Target
+    text: str = ""
+    verified: bool = True
+    provenance: dict[str, tuple[str, str]] = field(default_factory=dict)
+    error: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadOptions:
+    """``target`` is PROTOCOL[:PROVIDER/MODEL], "" = the session's own; ``as_stored`` leaves the two fixes of the lowering off."""
+
+    target: str = ""
+    thinking: Thinking = "auto"
+    as_stored: bool = False
+    canonical: bool = False
+
+
+def chosen_target(session: domain.Session, target: str, thinking: Thinking) -> Target:
+    """The target that was named, else the session's own. Raises ``NoTarget`` in words."""
+    try:
+        found = parse_target(target, thinking, session) if target else infer_target(session, thinking)
+    except ValueError as problem:
+        raise NoTarget(str(problem)) from problem
+    if found is None:
+        raise NoTarget("This session names no model; name a target as PROTOCOL:PROVIDER/MODEL.")
+    return found
+
+
+def payload(session: Session, options: PayloadOptions) -> Payload:
+    """The payload of an imported session. Raises ``NoTarget``."""
+    return lowered_payload(dialects.decode(session_rows(session)), options)
+
+
+def lowered_payload(decoded: domain.Session, options: PayloadOptions) -> Payload:
+    target = chosen_target(decoded, options.target, options.thinking)
+    try:
+        lowered = lowering.lower(decoded, target, repairs=not options.as_stored)
+        if options.canonical:
+            return Payload(target, jsjson.dumps(lowered.messages))
+        body = lowering.written(lowered, decoded, target)
+    except LoweringError as refusal:
+        return Payload(target, error={"kind": refusal.kind, "message": refusal.words})
+    places = {_pointer(path): (origin.message, origin.part) for path, origin in body.provenance.items()}
+    return Payload(target, jsjson.dumps(body.body), body.verified, places)
+
+
+def payload_lines(sessions: QuerySet[Session], options: PayloadOptions) -> Iterator[str]:
+    """A line of JSON per session, one session in memory at a time; a session that fails says so in its line and the next goes on."""
+    for number in list(sessions.values_list("pk", flat=True)):
+        session = Session.objects.select_related("source").filter(pk=number).first()
+        if session is not None:
+            yield _line(session, options)
+
+
+def _line(session: Session, options: PayloadOptions) -> str:
+    head: dict[str, Any] = {"id": session.pk, "session": session.stored_id, "source": session.source_id}
+    if session.imported_at is None:
+        return (
+            jsjson.dumps(
+                {**head, "error": {"kind": "not-imported", "message": "Its rows have not been read yet."}}
+            )
+            + "\n"
+        )
+    try:
+        made = payload(session, options)
+    except NoTarget as problem:
+        return jsjson.dumps({**head, "error": {"kind": "no-target", "message": str(problem)}}) + "\n"
+    head["target"] = {
+        name: value
+        for name, value in asdict(made.target).items()
+        if name in ("protocol", "provider", "model", "thinking")
+    }
+    if made.error is not None:
+        return jsjson.dumps({**head, "error": made.error}) + "\n"
+    # The body goes in as text: decoding and encoding it again could change what the client would send.
+    name = "canonical" if options.canonical else "body"
+    return f'{jsjson.dumps(head)[:-1]},"verified":{"true" if made.verified else "false"},"{name}":{made.text}}}\n'
+
+
+def _pointer(path: tuple[str | int, ...]) -> str:
+    """RFC 6901."""
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)

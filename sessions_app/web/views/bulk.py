@@ -1,0 +1,203 @@
+"""The one page of bulk repairs, for the list's selection and the admin's: preview, start, progress, cancel, retry, undo, report."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from sessions_app.models import RepairBatch
+from sessions_app.selectors.bulk import applied_count, report_csv, report_rows
+from sessions_app.selectors.filters import SessionFilter
+from sessions_app.services.bulk import (
+    PRESETS,
+    BulkOptions,
+    BulkRefused,
+    Selection,
+    bulk_cancel,
+    bulk_retry,
+    bulk_start,
+    bulk_undo,
+    selection_keep,
+    selection_kept,
+)
+from sessions_app.services.bulkpreview import bulk_preview
+from sessions_app.tasks import bulk_enqueue
+from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock
+
+STOP_POLLING = 286
+"""htmx's word for: do not ask again."""
+SHOWN_RESULTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A hidden input that carries the selection or an option on."""
+
+    name: str
+    value: str
+
+
+@require_http_methods(["GET", "POST"])
+@allowed(REPAIR)
+def bulk(request: HtmxRequest) -> HttpResponseBase:
+    """The preview. The list posts its ticked sessions here and is sent on to an address that can be loaded again."""
+    if request.method == "POST":
+        return redirect(f"{reverse('sessions_app:bulk')}?{_address(request)}")
+    selection, options = _asked(request, request.GET)
+    preview = bulk_preview(selection=selection, options=options, now=clock())
+    context = {
+        "section": "repairs",
+        "preview": preview,
+        "options": options,
+        "presets": PRESETS,
+        "base": _carried(request.GET, ()),
+        "carried": _carried(request.GET, ("only", "safety", "stop", "force")),
+        "rules": tuple(dict.fromkeys(line.rule for line in preview.rules)),
+    }
+    return render(request, "bulk/preview.html", context)
+
+
+@require_POST
+@allowed(REPAIR)
+def start(request: HtmxRequest) -> HttpResponseBase:
+    selection, options = _asked(request, request.POST)
+    try:
+        batch = bulk_start(
+            selection=selection,
+            options=options,
+            reason=request.POST.get("reason", "")[:2000],
+            actor=actor(request),
+            face=FACE,
+            now=clock(),
+        )
+    except BulkRefused as refusal:
+        messages.warning(request, str(refusal), extra_tags="risk")
+        return redirect("sessions_app:sessions")
+    return _going(batch)
+
+
+@require_GET
+@allowed(VIEW)
+def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
+    """Progress and result; htmx asks for the progress alone, once a second, until it is finished."""
+    found = _batch(number)
+    active = found.state in RepairBatch.ACTIVE
+    context = {
+        "section": "repairs",
+        "batch": found,
+        "active": active,
+        "percent": 100 * found.done // found.total if found.total else 100,
+        "to_undo": applied_count(found),
+        "troubles": [result for result in found.results if result["outcome"] == "failed"][:SHOWN_RESULTS],
+        "results": found.results[:SHOWN_RESULTS],
+        "more": max(0, len(found.results) - SHOWN_RESULTS),
+    }
+    if request.htmx and request.htmx.target == "progress":
+        template = "bulk/batch.html#progress"
+        return render(request, template, context, status=200 if active else STOP_POLLING)
+    return render(request, "bulk/batch.html", context)
+
+
+@require_POST
+@allowed(REPAIR)
+def cancel(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
+    found = _batch(number)
+    try:
+        bulk_cancel(batch=found, actor=actor(request), face=FACE, now=clock())
+    except BulkRefused as refusal:
+        messages.warning(request, str(refusal), extra_tags="risk")
+    return redirect("sessions_app:batch", found.public_id)
+
+
+@require_POST
+@allowed(REPAIR)
+def undo(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
+    found = _batch(number)
+    try:
+        bulk_undo(batch=found, actor=actor(request), face=FACE, now=clock())
+    except BulkRefused as refusal:
+        messages.warning(request, str(refusal), extra_tags="risk")
+        return redirect("sessions_app:batch", found.public_id)
+    return _going(found)
+
+
+@require_POST
+@allowed(REPAIR)
+def retry(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
+    found = _batch(number)
+    try:
+        again = bulk_retry(batch=found, actor=actor(request), face=FACE, now=clock())
+    except BulkRefused as refusal:
+        messages.warning(request, str(refusal), extra_tags="risk")
+        return redirect("sessions_app:batch", found.public_id)
+    return _going(again)
+
+
+@require_GET
+@allowed(VIEW)
+def report(request: HttpRequest, number: uuid.UUID, form: str) -> HttpResponseBase:
+    """What came of each session, as a file."""
+    found = _batch(number)
+    response: HttpResponse
+    if form == "csv":
+        response = HttpResponse(report_csv(found), content_type="text/csv; charset=utf-8")
+    else:
+        response = JsonResponse({"batch": str(found.public_id), "sessions": list(report_rows(found))})
+    response["Content-Disposition"] = f'attachment; filename="suture-bulk-{found.public_id}.{form}"'
+    return response
+
+
+def _batch(number: uuid.UUID) -> RepairBatch:
+    found = RepairBatch.objects.filter(public_id=number).first()
+    if found is None:
+        raise Http404("There is no such bulk repair.")
+    return found
+
+
+def _going(batch: RepairBatch) -> HttpResponse:
+    bulk_enqueue(batch)
+    return redirect("sessions_app:batch", batch.public_id)
+
+
+def _address(request: HtmxRequest) -> str:
+    """The query string of what the list posted: its own query, or the key under which its ticked sessions are kept."""
+    if request.POST.get("scope") == "all":
+        return request.POST.get("query", "")
+    ids = tuple(int(text) for text in request.POST.getlist("session") if text.isascii() and text.isdigit())
+    return urlencode({"selection": selection_keep(request.session, Selection(ids=ids))})
+
+
+def _asked(request: HtmxRequest, given: QueryDict) -> tuple[Selection, BulkOptions]:
+    key = given.get("selection", "")
+    selection = (
+        selection_kept(request.session, key) if key else Selection(filter=SessionFilter.from_query(given))
+    )
+    if selection is None:
+        raise Http404("This selection is not kept any more. Choose the sessions again.")
+    if given.get("preset") in PRESETS:
+        return selection, PRESETS[given["preset"]].options
+    options = BulkOptions(
+        rules=tuple(dict.fromkeys(rule[:64] for rule in given.getlist("only") if rule)),
+        safety="lossy" if given.get("safety") == "lossy" else "safe",
+        stop_on_failure=bool(given.get("stop")),
+        force=bool(given.get("force")),
+    )
+    return selection, options
+
+
+def _carried(given: QueryDict, options: tuple[str, ...]) -> list[Any]:
+    """The selection, and the ``options`` named, as hidden inputs."""
+    wanted = SessionFilter.from_query(given)
+    fields = [Field("selection", given["selection"])] if given.get("selection") else []
+    for name, value in () if fields else wanted.as_dict().items():
+        fields += [Field(name, str(item)) for item in (value if isinstance(value, list) else [value])]
+    names = (*options, *(("preset",) if options and given.get("preset") in PRESETS else ()))
+    return fields + [Field(name, value) for name in names for value in given.getlist(name) if value]

@@ -1,0 +1,111 @@
+"""Repairs over REST: plan, apply, undo; conflicts are refused and nothing is written."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from sessions_app.models import Session
+from tests.stores_of import session_of
+
+pytestmark = pytest.mark.django_db
+
+
+def rows(session: Session) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(session.source.path)) as connection:
+        return connection.execute("SELECT * FROM part ORDER BY id").fetchall()
+
+
+def post(api: Client, address: str, **body: object):
+    return api.post(f"/api/v1/{address}", body, content_type="application/json")
+
+
+@pytest.fixture
+def session(tmp_path: Path, data_dir: Path) -> Session:
+    return session_of("dup_id_slow", tmp_path)
+
+
+def test_a_plan_writes_nothing_and_tells_the_verdict_before_and_after(api: Client, session: Session) -> None:
+    before = rows(session)
+
+    plan = post(api, f"sessions/{session.pk}/plan").json()
+
+    assert rows(session) == before
+    assert plan["before"]["accepted"] is False
+    assert plan["after"]["accepted"] is True
+    assert plan["operations"] and plan["changes"] and plan["rows_hash"]
+
+
+def test_a_repair_changes_the_file_and_its_undo_brings_every_byte_back(api: Client, session: Session) -> None:
+    before = rows(session)
+    plan = post(api, f"sessions/{session.pk}/plan").json()
+
+    repair = post(
+        api, f"sessions/{session.pk}/repair", expected_hash=plan["rows_hash"], reason="ticket 7"
+    ).json()
+    repaired = rows(session)
+    undo = post(api, f"repairs/{repair['id']}/undo").json()
+
+    assert (repair["state"], repair["reason"], repair["actor"], repair["face"]) == (
+        "applied",
+        "ticket 7",
+        "alice",
+        "api",
+    )
+    assert repair["verification"]["health"] != "blocked"
+    assert repaired != before
+    assert undo["undoes"] == repair["id"]
+    assert rows(session) == before
+    assert api.get(f"/api/v1/repairs/{repair['id']}").json()["state"] == "undone"
+    assert [item["id"] for item in api.get("/api/v1/repairs").json()["items"]] == [undo["id"], repair["id"]]
+
+
+def test_a_repair_planned_for_other_rows_is_refused_and_writes_nothing(api: Client, session: Session) -> None:
+    plan = post(api, f"sessions/{session.pk}/plan").json()
+    with closing(sqlite3.connect(session.source.path)) as connection, connection:
+        connection.execute("UPDATE part SET data = replace(data, 'echo two', 'echo 2')")
+    changed = rows(session)
+
+    response = post(api, f"sessions/{session.pk}/repair", expected_hash=plan["rows_hash"])
+
+    assert response.status_code == 409
+    assert response.json()["kind"] == "changed"
+    assert rows(session) == changed
+
+
+def test_a_repair_with_nothing_to_do_says_so(api: Client, tmp_path: Path) -> None:
+    sound = session_of("clean", tmp_path)
+
+    response = post(api, f"sessions/{sound.pk}/repair")
+
+    assert (response.status_code, response.json()["kind"]) == (409, "nothing")
+
+
+def test_dedupe_by_name_repairs_duplicates_only(api: Client, session: Session) -> None:
+    repair = post(api, f"sessions/{session.pk}/dedupe").json()
+
+    assert repair["rules"] == ["duplicate-call-id-in-message"]
+
+
+def test_drop_by_name_finds_nothing_in_a_session_without_lost_thinking(api: Client, session: Session) -> None:
+    assert post(api, f"sessions/{session.pk}/drop").json()["kind"] == "nothing"
+
+
+def test_a_misspelt_option_is_refused(api: Client, session: Session) -> None:
+    response = post(api, f"sessions/{session.pk}/repair", saftey="lossy")
+
+    assert response.status_code == 422
+    assert "saftey" in response.json()["detail"]
+
+
+def test_a_repair_can_be_undone_once(api: Client, session: Session) -> None:
+    repair = post(api, f"sessions/{session.pk}/repair").json()
+
+    first, second = (post(api, f"repairs/{repair['id']}/undo") for _ in range(2))
+
+    assert first.status_code == 200
+    assert second.status_code == 409
