@@ -1,0 +1,248 @@
+"""From findings to a plan, and what a plan would change (design 5).
+
+Findings are repaired in rounds: in each, those that do not get in each other's way are compiled and applied in memory, then
+all rules run again on what came out, until nothing is left to do. So a plan made again after it was applied is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .dialects import apply, compile, decode
+from .lowering import body
+from .lowering.types import Body, LoweringError
+from .model import Row, Session
+from .repair import Operation, OperationError, Plan, RowChange
+from .rowdoc import rows_hash
+from .rules import REGISTRY, Choice, Context, Facts, Finding, find_all
+from .target import Target, infer_target
+from .verdict import Verdict
+from .verdicts import verdict
+
+MAX_ROUNDS = 40
+"""More rounds than overlapping faults of one message need; a bound against rules that would chase each other."""
+DEDUPE = ("duplicate-call-id-in-message",)
+DROP = ("thinking-lost-on-error",)
+NOTHING = "none"
+"""The choice that leaves a finding as it is."""
+
+type Level = Literal["safe", "lossy"]
+
+
+@dataclass(slots=True)
+class _Work:
+    """A session on its way: the rows as they are by now, and what was done to them."""
+
+    session: Session
+    operations: list[Operation] = field(default_factory=list)
+    changes: list[RowChange] = field(default_factory=list)
+    done: dict[str, None] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What the user asked for."""
+
+    rules: Collection[str]
+    safety: Level
+    choices: Mapping[str, str]
+    messages: Collection[str]
+    held: bool
+
+
+def plan(
+    session: Session,
+    target: Target | None = None,
+    rules: Collection[str] = (),
+    safety: Level = "safe",
+    choices: Mapping[str, str] | None = None,
+    messages: Collection[str] = (),
+    facts: Facts | None = None,
+    held: bool = False,
+) -> Plan:
+    """The operations that repair what was asked for.
+
+    ``rules`` and ``messages`` restrict it (empty = all); a rule named there is repaired also where it is only offered (info).
+    ``choices`` maps a finding's key, or a rule code, to the name of a choice, whatever its safety; "none" leaves it alone. ``held``
+    says that a client has the file open: what may still be running is then left alone. Findings left alone are in ``skipped``.
+    """
+    wish = _Wish(rules, safety, choices or {}, messages, held)
+    known = facts or Facts()
+    goal = target or infer_target(session)
+    work = _Work(session)
+    # A choice outside the rules restricts nothing: it names its finding.
+    wanted = {key.partition(":")[0] for key in wish.choices} | set(rules) if rules else REGISTRY
+    for _ in range(MAX_ROUNDS):
+        if not _round(work, Context(work.session, goal, known), wish, wanted):
+            break
+    return Plan(
+        session_id=session.id,
+        rows_hash=rows_hash(session.rows),
+        operations=tuple(work.operations),
+        changes=compose(work.changes),
+        findings=tuple(work.done),
+        skipped=tuple((key, why) for key, why in work.skipped.items() if key not in work.done),
+    )
+
+
+def plan_dedupe(session: Session, target: Target | None = None, facts: Facts | None = None) -> Plan:
+    """The service ``dedupe``: one tool part per call id in a message."""
+    return plan(session, target, rules=DEDUPE, facts=facts)
+
+
+def plan_drop(session: Session, target: Target | None = None, facts: Facts | None = None) -> Plan:
+    """The service ``drop``: a failed turn that loses its thinking loses its calls and results too."""
+    return plan(session, target, rules=DROP, safety="lossy", facts=facts)
+
+
+def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) -> bool:
+    """One round; False when nothing was left to do. ``skipped`` is what this round left alone, so the last round's word counts."""
+    work.skipped.clear()
+    batch: list[Operation] = []
+    touched: dict[str, str] = {}
+    parts: set[str] = set()
+    for finding in find_all(context, wanted):
+        choice, why = _choose(finding, wish)
+        if choice is None:
+            if why:
+                work.skipped[finding.key] = why
+            continue
+        if finding.key in work.done:
+            work.skipped[finding.key] = "its repair was made and did not remove it"
+            continue
+        if not _free(finding, choice, touched, parts):
+            continue
+        trial = [*batch, *choice.operations]
+        try:
+            compile(work.session.rows, trial)
+        except OperationError as error:
+            work.skipped[finding.key] = f"it cannot be written: {error}"
+            continue
+        batch = trial
+        work.done[finding.key] = None
+        for operation in choice.operations:
+            touched.setdefault(_place(operation), finding.rule)
+            parts.add(operation.part_id)
+    if not batch:
+        return False
+    changes = compile(work.session.rows, batch)
+    work.operations += batch
+    work.changes += changes
+    work.session = decode(apply(work.session.rows, changes))
+    return True
+
+
+def _place(operation: Operation) -> str:
+    return operation.message_id if operation.subject != "session" else "session"
+
+
+def _free(finding: Finding, choice: Choice, touched: Mapping[str, str], parts: Collection[str]) -> bool:
+    """Nothing planned in this round touches the same rows: another rule's repair of a message waits for the next round, the same
+    rule may repair other parts of it."""
+    for operation in choice.operations:
+        rule = touched.get(_place(operation))
+        if rule is None:
+            continue
+        if rule != finding.rule or operation.subject != "part" or operation.part_id in parts or "" in parts:
+            return False
+    return True
+
+
+def _choose(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
+    """The choice to carry out, or None and why (no reason where it was not asked about at all)."""
+    named = wish.choices.get(finding.key) or wish.choices.get(finding.rule)
+    if named == NOTHING:
+        return None, "left alone on request"
+    if named is not None:
+        chosen = next((choice for choice in finding.choices if choice.name == named and choice.operations), None)
+        return (chosen, "") if chosen else (None, f"it offers no choice named {named}")
+    if wish.rules and finding.rule not in wish.rules:
+        return None, ""
+    if wish.messages and not set(wish.messages) & set(finding.messages):
+        return None, ""
+    return _default(finding, wish)
+
+
+def _default(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
+    asked = finding.rule in wish.rules
+    usable = [choice for choice in finding.choices if choice.operations]
+    if not usable:
+        return None, "nothing can be changed for it"
+    if finding.safety == "manual":
+        return None, "done by hand, or by naming a choice: " + ", ".join(choice.name for choice in usable)
+    if (finding.offered or finding.severity == "info") and not asked:
+        return None, "only offered: name its rule or a choice"
+    if wish.held and REGISTRY[finding.rule].live:
+        return None, "a client has the file open and may still be at it"
+    chosen = next((choice for choice in usable if choice.safety == "safe" or wish.safety == "lossy"), None)
+    return (chosen, "") if chosen else (None, "it loses something: allow lossy repairs or name a choice")
+
+
+def compose(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
+    """Changes of several rounds as one per row, from the row as it was to the row as it ends; none where it ends as it was.
+
+    Writes come before deletions, messages before their parts, so that they can be written in this order.
+    """
+    net: dict[tuple[str, str], RowChange] = {}
+    for change in changes:
+        key = _key(change.table, change.key)
+        earlier = net.pop(key, None)
+        before = change.before if earlier is None else earlier.before
+        held = change.key if earlier is None else earlier.key
+        if before == change.after:
+            continue
+        current = key if change.after is None else _key(change.table, {name: change.after.get(name) for name in change.key})
+        if before is None and change.after is not None:
+            held = {name: change.after.get(name) for name in change.key}
+        net[current] = RowChange(change.table, held, before, change.after)
+    written = [change for change in net.values() if change.after is not None]
+    deleted = [change for change in net.values() if change.after is None]
+    order = {"session": 0, "message": 1, "session_message": 1, "part": 2}
+    written.sort(key=lambda change: order.get(change.table, 3))
+    deleted.sort(key=lambda change: -order.get(change.table, 3))
+    return (*written, *deleted)
+
+
+def _key(table: str, key: Row) -> tuple[str, str]:
+    return table, repr(sorted(key.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a plan would change. Bodies are the next request without a new prompt, None where the client can build none; verdicts
+    judge it with one (design 2)."""
+
+    rows: tuple[RowChange, ...]
+    body_before: Body | None
+    body_after: Body | None
+    verdict_before: Verdict | None
+    verdict_after: Verdict | None
+    after: Session
+    findings_after: tuple[Finding, ...]
+
+
+def preview(session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None) -> Preview:
+    """Stored rows, what the model will see and verdicts before and after; all computed, nothing written."""
+    goal = target or infer_target(session)
+    after = decode(apply(session.rows, plan.changes))
+    return Preview(
+        rows=plan.changes,
+        body_before=_body(session, goal),
+        body_after=_body(after, goal),
+        verdict_before=verdict(session, goal) if goal else None,
+        verdict_after=verdict(after, goal) if goal else None,
+        after=after,
+        findings_after=tuple(find_all(Context(after, goal, facts))),
+    )
+
+
+def _body(session: Session, target: Target | None) -> Body | None:
+    if target is None:
+        return None
+    try:
+        return body(session, target, repairs=False)
+    except LoweringError:
+        return None

@@ -1,0 +1,256 @@
+"""What every rule is made of: the rule, its findings with their repairs, and the context a rule looks at (design 2)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from ..lowering import body as lower_body
+from ..lowering.types import Body, LoweringError
+from ..model import Message, Part, Session, ToolPart
+from ..repair import Operation
+from ..target import Target, infer_target
+from ..turns import Turn, turns
+from ..verdict import Verdict, Violation
+from ..verdicts import verdict as judge
+from .ops import wire_call_id
+
+type Severity = Literal["blocked", "at-risk", "info"]
+type Safety = Literal["safe", "lossy", "manual"]
+
+NEXT_PROMPT = "continue"
+"""The user message with which a history is judged (design 2, "verdict")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to repair a finding. ``operations`` are complete and independent of other choices."""
+
+    name: str
+    label: str
+    safety: Safety
+    operations: tuple[Operation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault that a rule found, at named messages and parts.
+
+    ``choices`` holds the ways to repair it, the recommended one first; ``safety`` is that one's, or "manual" where nothing is done
+    unless a choice is named. ``offered`` marks an open choice: it is repaired only where its rule or itself is asked for.
+    ``mark`` tells findings of one rule at the same place apart.
+    """
+
+    rule: str
+    severity: Severity
+    safety: Safety
+    messages: tuple[str, ...]
+    parts: tuple[str, ...]
+    summary: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()
+    offered: bool = False
+    mark: str = ""
+
+    @property
+    def key(self) -> str:
+        """Stable over re-scans of the same rows: rule code and a digest of where it is."""
+        place = json.dumps([self.messages, self.parts, self.mark])
+        return f"{self.rule}:{hashlib.blake2b(place.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
+
+    @property
+    def open_choice(self) -> bool:
+        """Nothing is done about it unless it is asked for: info, manual, or an offer."""
+        return self.offered or self.severity == "info" or self.safety == "manual"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A kind of fault. The texts are what the user reads: plain sentences.
+
+    ``severity`` is the one when its own target refuses the session; ``order`` says when its repair is planned (lower first: root causes
+    and small changes before what only follows from them); ``live`` marks repairs that are refused while a client has the file open.
+    """
+
+    code: str
+    title: str
+    severity: Severity
+    safety: Safety
+    what: str
+    rejected: str
+    why: str
+    repair: str
+    order: int
+    find: Callable[[Context], Iterator[Finding]]
+    live: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """Where its page is, relative to the documentation."""
+        return f"rules.md#{self.code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A pasted error that named a position: the rule and the place it resolved to."""
+
+    rule: str
+    message: str
+    part: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known about the store and the machine, none of it in the session's rows. Empty = not known.
+
+    ``client`` is the client version that health is judged for. ``holders`` names the processes that have the file open. ``schema`` maps
+    table to columns. ``native`` says that the file is attached in its native place, so ``directories`` (path -> does it exist) may be used.
+    ``complete`` says that ``rows.projects`` and ``sessions`` hold everything the store has. ``now`` is in ms.
+    """
+
+    client: str = "1.18.33"
+    store: str = ""
+    holders: tuple[str, ...] = ()
+    schema: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    native: bool = False
+    directories: Mapping[str, bool] = field(default_factory=dict)
+    complete: bool = False
+    sessions: frozenset[str] = frozenset()
+    reads: Literal["", "opencode-v1", "opencode-v2"] = ""
+    """The history that the client of this store now reads ("" = not known)."""
+    check: tuple[str, ...] = ()
+    """What SQLite's quick_check reported, where it reported anything but ok."""
+    located: tuple[Located, ...] = ()
+    now: int | None = None
+
+
+class Context:
+    """A session as the rules look at it; what is costly is computed when a rule first asks for it."""
+
+    def __init__(
+        self,
+        session: Session,
+        target: Target | None = None,
+        facts: Facts | None = None,
+        thinking: Literal["on", "off", "auto"] = "auto",
+    ) -> None:
+        self.session = session
+        self.target = target or infer_target(session, thinking)
+        self.facts = facts or Facts()
+        self._minted: set[str] = set()
+
+    @property
+    def v2(self) -> bool:
+        return self.session.dialect == "opencode-v2"
+
+    @property
+    def messages(self) -> list[Message]:
+        """The history the client uses, in replay order."""
+        return self.session.messages
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        return turns(self.messages)
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """Its own target's verdict on the rows as stored; None where no target is known."""
+        return judge(self.session, self.target, repairs=False) if self.target else None
+
+    @cached_property
+    def body(self) -> Body | None:
+        """The request its own client would send next, as stored; None where none can be built."""
+        if self.target is None:
+            return None
+        try:
+            return lower_body(self.session, self.target, repairs=False, next_prompt=NEXT_PROMPT)
+        except LoweringError:
+            return None
+
+    @cached_property
+    def sent_messages(self) -> frozenset[str]:
+        """Messages of which something is sent."""
+        return frozenset(origin.message for origin in self.body.provenance.values()) if self.body else frozenset()
+
+    @cached_property
+    def sent_parts(self) -> frozenset[str]:
+        """Parts that are sent in some form."""
+        return frozenset(origin.part for origin in self.body.provenance.values() if origin.part) if self.body else frozenset()
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        return self.verdict.violations if self.verdict else ()
+
+    def refusal(self, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()) -> Violation | None:
+        """The first violation that names one of the parts, or one of the messages as a whole.
+
+        With ``codes`` only a violation that can come from one of these rules counts.
+        """
+        wanted_parts, wanted_messages = set(parts), set(messages)
+        for violation in self.violations:
+            if codes and not set(codes) & set(violation.faults):
+                continue
+            if violation.part in wanted_parts or (
+                violation.message in wanted_messages and (not violation.part or not wanted_parts)
+            ):
+                return violation
+        return None
+
+    def severity(
+        self, otherwise: Severity, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()
+    ) -> tuple[Severity, dict[str, Any]]:
+        """``blocked`` and the refusal's details where its own target refuses it there, else ``otherwise`` and nothing."""
+        violation = self.refusal(*codes, messages=messages, parts=parts)
+        return ("blocked", refused(violation)) if violation else (otherwise, {})
+
+    @cached_property
+    def tools(self) -> list[tuple[Message, ToolPart]]:
+        """Every stored call of the history, in replay order."""
+        return [(message, tool) for message in self.messages for tool in message.tools()]
+
+    @cached_property
+    def call_ids(self) -> frozenset[str]:
+        return frozenset(tool.call_id for _, tool in self.tools)
+
+    @cached_property
+    def wire_ids(self) -> frozenset[str]:
+        """The call ids as the client sends them."""
+        return frozenset(wire_call_id(self.target, call_id, self.v2) for call_id in self.call_ids)
+
+    def same_model(self, message: Message) -> bool:
+        """The message was made by the model that is called next, so its provider state is sent back."""
+        return bool(self.target and message.provider == self.target.provider and message.model == self.target.model)
+
+    def fresh(self, make: Callable[[int], str], taken: Callable[[str], bool]) -> str:
+        """The first ``make(n)``, n from 2, that is neither taken nor minted before in this context."""
+        number = 2
+        while True:
+            text = make(number)
+            if text not in self._minted and not taken(text):
+                self._minted.add(text)
+                return text
+            number += 1
+
+
+def refused(violation: Violation | None) -> dict[str, Any]:
+    """What a finding's details say about the refusal behind it."""
+    if violation is None:
+        return {}
+    return {
+        "error": violation.error,
+        "wire_rule": violation.rule,
+        "position": violation.position,
+        "certainty": violation.certainty,
+    }
+
+
+def part_label(part: Part) -> str:
+    """How a part is named in a sentence."""
+    if isinstance(part, ToolPart):
+        return f"the call {part.call_id or '(no id)'} of {part.tool or '(no name)'} ({part.id})"
+    return f"the {part.kind or 'unreadable'} part {part.id}"

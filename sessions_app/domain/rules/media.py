@@ -1,0 +1,207 @@
+"""Images and documents that a provider or the client itself refuses (rules 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..model import FilePart, Message, Part, ToolPart
+from ..protocols.media import MIB, DataUrl, data_url, sniff
+from ..repair import REMOVE, Edit, JsonPath, Operation
+from .base import Choice, Context, Finding, Rule, refused
+from .ops import edit_message, edit_part, is_v2, replace_part
+
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+SMALLEST_LIMIT = 5 * MIB
+"""Base64 characters that the strictest routes take (Bedrock, Vertex; A27)."""
+MAX_EDGE = 8000
+_TEXT_TYPES = ("text/", "application/x-directory", "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """One stored file. ``path`` leads to it inside the part's (or V2 user message's) data."""
+
+    path: JsonPath
+    mime: str
+    url: str
+    name: str
+    raw_base64: bool = False
+
+    @property
+    def data(self) -> DataUrl | None:
+        return DataUrl(self.mime, self.url) if self.raw_base64 else data_url(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    media: Media
+    reason: str
+    relabel: str = ""
+
+
+def media_of(message: Message, part: Part) -> list[Media]:
+    """The files of a part: a user's file, the attachments of a result."""
+    if isinstance(part, FilePart):
+        return [Media((), part.mime, part.url, part.filename or "file")]
+    if isinstance(part, ToolPart):
+        name, key = ("content", "uri") if is_v2(message) else ("attachments", "url")
+        stored = part.state.get(name)
+        return [_media(("state", name, index), entry, key) for index, entry in _files(stored)]
+    return []
+
+
+def _files(stored: Any) -> list[tuple[int, dict[str, Any]]]:
+    entries = stored if isinstance(stored, list) else []
+    return [(index, entry) for index, entry in enumerate(entries) if isinstance(entry, dict) and entry.get("type", "file") == "file"]
+
+
+def _media(path: JsonPath, entry: dict[str, Any], key: str) -> Media:
+    raw = key not in entry and isinstance(entry.get("data"), str)
+    url = entry.get("data") if raw else entry.get(key)
+    name = entry.get("filename") or entry.get("name") or "file"
+    mime = entry.get("mime")
+    return Media(path, mime if isinstance(mime, str) else "", url if isinstance(url, str) else "", str(name), raw)
+
+
+def find(context: Context) -> Iterator[Finding]:
+    for message in context.messages:
+        for part in message.parts:
+            files = media_of(message, part)
+            if files:
+                yield from _judge(context, message, part, files)
+        if is_v2(message) and message.is_user:
+            files = [_media(("files", index), entry, "uri") for index, entry in _user_files(message)]
+            if files:
+                yield from _judge(context, message, None, files)
+
+
+def _user_files(message: Message) -> list[tuple[int, dict[str, Any]]]:
+    stored = message.data.get("files")
+    return [(index, entry) for index, entry in enumerate(stored if isinstance(stored, list) else []) if isinstance(entry, dict)]
+
+
+def _judge(context: Context, message: Message, part: Part | None, files: list[Media]) -> Iterator[Finding]:
+    violation = context.refusal("media-rejected", messages=(message.id,), parts=(part.id,) if part else ())
+    words = context.verdict.refusal if context.verdict else ""
+    problems = [problem for file in files if (problem := _problem(file, part, words)) is not None]
+    if violation and not problems:
+        problems = [_Problem(file, violation.error) for file in files]
+    if not problems:
+        return
+    stopped = next((problem for problem in problems if words and problem.reason == words), None)
+    details = refused(violation) or ({"error": words, "certainty": "measured"} if stopped else {})
+    relabel = all(problem.relabel for problem in problems)
+    choices = [_remove(message, part, problems)]
+    if relabel:
+        choices.insert(0, _relabel(message, part, problems))
+    names = ", ".join(f"{problem.media.name} ({problem.media.mime})" for problem in problems)
+    yield Finding(
+        "media-rejected",
+        "blocked" if violation or stopped else "at-risk",
+        "safe" if relabel else "lossy",
+        (message.id,),
+        (part.id,) if part else (),
+        f"{names} in {message.id}: {problems[0].reason}",
+        {"files": [{"name": one.media.name, "mime": one.media.mime, "size": len(one.media.url), "reason": one.reason} for one in problems], **details},
+        tuple(choices),
+    )
+
+
+def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
+    data = file.data
+    if words and isinstance(part, (FilePart, ToolPart)) and _stops(file, data, words):
+        return _Problem(file, words)
+    if data is None or any(file.mime.startswith(kind) for kind in _TEXT_TYPES):
+        return None
+    if not (file.mime.startswith("image/") or data.mime.startswith("image/") or file.mime == "application/pdf"):
+        return None
+    real = sniff(data.data)
+    if not real.valid:
+        return _Problem(file, "its base64 data cannot be decoded" if data.data else "it is empty")
+    if real.encoded > SMALLEST_LIMIT and real.mime in IMAGE_TYPES:
+        return _Problem(file, f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at Anthropic") if (
+            real.encoded > 2 * SMALLEST_LIMIT
+        ) else None
+    if max(real.width, real.height) > MAX_EDGE:
+        return _Problem(file, f"it is {real.width} x {real.height} pixels; the limit is {MAX_EDGE} on a side")
+    declared = data.mime if isinstance(part, FilePart) else file.mime
+    if declared.startswith("image/") and declared not in (*IMAGE_TYPES, "image/*"):
+        return _Problem(file, f"{declared} is a type no provider takes", real.mime if real.mime in IMAGE_TYPES else "")
+    if real.mime and declared not in (real.mime, "image/*"):
+        allowed = real.mime in IMAGE_TYPES or real.mime == "application/pdf"
+        return _Problem(file, f"it is labelled {declared} but is {real.mime}", real.mime if allowed else "")
+    return None
+
+
+def _stops(file: Media, data: DataUrl | None, words: str) -> bool:
+    """The client's own words name this file's type or the scheme of its address (wire-rules 6.8 F6)."""
+    if "functionality not supported" in words:
+        return bool(file.mime) and file.mime in words
+    return "URL scheme" in words and data is None and file.url.partition(":")[0] + ":" in words
+
+
+def _remove(message: Message, part: Part | None, problems: list[_Problem]) -> Choice:
+    notes = "\n".join(note(problem.media, problem.reason) for problem in problems)
+    label = "Replace by a text note that names file, type, size and reason"
+    return Choice("note", label, "lossy", (_noted(message, part, problems, notes),))
+
+
+def note(file: Media, reason: str) -> str:
+    """The text that stands where a file stood."""
+    return f"[Removed by Suture: {file.name}, {file.mime}, {len(file.url)} characters of data: {reason}]"
+
+
+def _noted(message: Message, part: Part | None, problems: list[_Problem], notes: str) -> Operation:
+    why = "the provider refuses this file"
+    gone = [Edit(problem.media.path, REMOVE) for problem in sorted(problems, key=lambda one: repr(one.media.path), reverse=True)]
+    gone.sort(key=lambda edit: edit.path[-1] if edit.path else 0, reverse=True)  # type: ignore[arg-type,return-value]
+    if part is None:
+        text = message.data.get("text")
+        joined = f"{text}\n\n{notes}" if isinstance(text, str) and text else notes
+        return edit_message(message, (*gone, Edit(("text",), joined)), why)
+    if isinstance(part, FilePart):
+        return replace_part(part, {"type": "text", "text": notes, "synthetic": True}, why)
+    if is_v2(message):
+        entries = [Edit(problem.media.path, {"type": "text", "text": note(problem.media, problem.reason)}) for problem in problems]
+        return edit_part(part, entries, why)
+    output = part.data.get("state", {}).get("output")
+    joined = f"{output}\n\n{notes}" if isinstance(output, str) and output else notes
+    return edit_part(part, (*gone, Edit(("state", "output"), joined)), why)
+
+
+def _relabel(message: Message, part: Part | None, problems: list[_Problem]) -> Choice:
+    edits: list[Edit] = []
+    for problem in problems:
+        file = problem.media
+        edits.append(Edit((*file.path, "mime"), problem.relabel))
+        if not file.raw_base64 and file.data is not None and file.data.mime != problem.relabel:
+            key = "uri" if is_v2(message) else "url"
+            edits.append(Edit((*file.path, key), f"data:{problem.relabel};base64,{file.data.data}"))
+    why = "only the label is wrong"
+    operation = edit_part(part, edits, why) if part else edit_message(message, edits, why)
+    return Choice("relabel", f"Write the type its bytes have ({problems[0].relabel})", "safe", (operation,))
+
+
+RULES = (
+    Rule(
+        "media-rejected",
+        "An image or document that is refused",
+        "blocked",
+        "lossy",
+        what="A stored image or document is too big, cannot be decoded, is labelled wrongly, or is of a type that cannot be sent.",
+        rejected=(
+            "Anthropic: \"image exceeds 5 MB maximum\", \"image dimensions exceed max allowed size\", \"the image appears to be a image/jpeg "
+            "image\"; OpenAI: \"The image data you provided does not represent a valid image\". Some types stop the client itself before any "
+            "request: \"functionality not supported\"."
+        ),
+        why="A file was read by its extension, a screenshot or drop was large; images are sent again with every request.",
+        repair=(
+            "Only the file at fault becomes a text note that names it, its type, its size and the reason; call, text and other files stay. "
+            "A wrong label is corrected. Suture does not re-encode images: shrink the file and attach it again if it is needed."
+        ),
+        order=140,
+        find=find,
+    ),
+)

@@ -1,0 +1,175 @@
+"""Call ids, tool names and arguments in a form that a provider refuses (rules 2.15, 2.22, 2.23)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..model import Message, ToolPart
+from ..repair import Edit
+from .base import Choice, Context, Finding, Rule
+from .calls import OPEN_STATUSES, rename
+from .ops import MAX_CALL_ID, edit_part, is_v2, keep_raw_input, name_path, parsed_object, wire_call_id
+
+_SAFE_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
+_ID_CODES = ("call-id-charset", "duplicate-call-id-in-message", "duplicate-call-id-across-turns")
+_CHECKS_IDS = frozenset({"anthropic-messages", "bedrock-converse"})
+
+
+def find_call_ids(context: Context) -> Iterator[Finding]:
+    """Empty ids, ids with other characters than letters, digits, ``_`` and ``-``, and ids that the client's scrub makes equal."""
+    holders: dict[str, str] = {}
+    for message, tool in context.tools:
+        on_wire = wire_call_id(context.target, tool.call_id, context.v2)
+        owner = holders.setdefault(on_wire, tool.call_id)
+        reason = _id_fault(context, tool, on_wire, owner)
+        if reason:
+            yield _bad_id(context, message, tool, reason)
+
+
+def _id_fault(context: Context, tool: ToolPart, on_wire: str, owner: str) -> str:
+    call_id = tool.call_id
+    if not call_id:
+        return "is empty"
+    if owner != call_id:
+        return f"becomes {on_wire} on the wire, as does {owner}"
+    refusal = next((one for one in context.violations if one.part == tool.id and one.faults[:1] == ("call-id-charset",)), None)
+    strict = context.target is not None and context.target.protocol in _CHECKS_IDS
+    if call_id != call_id.strip() or len(call_id) > MAX_CALL_ID and (refusal or strict):
+        return "has white space at its ends" if call_id != call_id.strip() else f"has {len(call_id)} characters"
+    if _SAFE_ID.fullmatch(call_id) is None and (refusal or strict):
+        return "holds characters that Anthropic refuses"
+    return "is not in the form this provider wants" if refusal else ""
+
+
+def _bad_id(context: Context, message: Message, tool: ToolPart, reason: str) -> Finding:
+    severity, details = context.severity("at-risk" if not tool.call_id else "info", *_ID_CODES, parts=(tool.id,))
+    operation, new = rename(context, message, tool, f"the call id {reason}")
+    scrubbed = severity == "info" and not context.v2
+    harmless = "; harmless here: the V1 client replaces such characters for claude models" if scrubbed else ""
+    return Finding(
+        "call-id-charset",
+        severity,
+        "safe",
+        (message.id,),
+        (tool.id,),
+        f"The call id {tool.call_id!r} of {tool.tool} {reason}{harmless}",
+        {"call_id": tool.call_id, "new_call_id": new, **details},
+        (Choice("rename", f"Rename this call and its result to {new}", "safe", (operation,)),),
+    )
+
+
+def find_names(context: Context) -> Iterator[Finding]:
+    """Tool names that are not 1 to 64 letters, digits, ``_`` or ``-``."""
+    for message, tool in context.tools:
+        named = tool.data.get("name" if is_v2(message) else "tool")
+        if not isinstance(named, str) or (_SAFE_NAME.fullmatch(named) and not context.refusal("tool-name-invalid", parts=(tool.id,))):
+            continue
+        new = (_UNSAFE.sub("_", named) or "invalid")[:64]
+        if new == named:
+            continue
+        severity, details = context.severity("at-risk", "tool-name-invalid", parts=(tool.id,))
+        edits = (Edit(name_path(message), new), *_keep(message, tool, "originalName", named))
+        shown = named if len(named) <= 60 else named[:57] + "..."
+        yield Finding(
+            "tool-name-invalid",
+            severity,
+            "safe",
+            (message.id,),
+            (tool.id,),
+            f"The tool name {shown!r} of the call {tool.call_id} is not 1 to 64 letters, digits, _ or -",
+            {"name": named, "new_name": new, "call_id": tool.call_id, **details},
+            (Choice("rename", f"Write {new}; the original name is kept in the call's metadata", "safe", (edit_part(tool, edits, "no provider takes this name"),)),),
+        )
+
+
+def _keep(message: Message, tool: ToolPart, key: str, value: Any) -> tuple[Edit, ...]:
+    holder = "structured" if 0 < message.generation < 3 else "metadata"
+    if isinstance(tool.state.get(holder), dict):
+        return (Edit(("state", holder, key), value),)
+    return (Edit(("state", holder), {key: value}),)
+
+
+def find_inputs(context: Context) -> Iterator[Finding]:
+    """Arguments that are no JSON object. A V2 call that still streams holds raw text by design."""
+    for message, tool in context.tools:
+        if isinstance(tool.input, dict) or tool.fault is not None and tool.fault.fatal:
+            continue
+        if is_v2(message) and tool.status in OPEN_STATUSES:
+            continue
+        yield _bad_input(context, message, tool)
+
+
+def _bad_input(context: Context, message: Message, tool: ToolPart) -> Finding:
+    severity, details = context.severity("at-risk", "tool-input-malformed", parts=(tool.id,))
+    parsed = parsed_object(tool.input) if isinstance(tool.input, str) else None
+    why = "arguments must be a JSON object"
+    if parsed is not None and isinstance(tool.input, str):
+        edits = [Edit(("state", "input"), tool.input.strip(), raw=True)]
+        choice = Choice("parse", "Store the object that the text holds", "safe", (edit_part(tool, edits, why),))
+    else:
+        edits = keep_raw_input(message, tool, {})
+        label = "Store {} and keep the raw text in the call's metadata; the missing rest is not guessed"
+        choice = Choice("empty", label, "safe", (edit_part(tool, edits, why),))
+    kind = {str: "text", list: "an array", type(None): "null"}.get(type(tool.input), "a single value") if tool.has_input else "missing"
+    return Finding(
+        "tool-input-malformed",
+        severity,
+        "safe",
+        (message.id,),
+        (tool.id,),
+        f"The arguments of {tool.tool} ({tool.call_id}) are {kind}, not an object",
+        {"call_id": tool.call_id, "parses": parsed is not None, **details},
+        (choice,),
+    )
+
+
+RULES = (
+    Rule(
+        "call-id-charset",
+        "A call id in a form that is refused",
+        "blocked",
+        "safe",
+        what="A call id is empty, holds other characters than letters, digits, _ and -, is too long, or equals another one once the client has replaced such characters.",
+        rejected=(
+            "Anthropic: \"tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'\"; Mistral: \"Tool call id was ... but must be a-z, A-Z, 0-9, "
+            "with a length of 9\". Kimi, on the other hand, wants its own form functions.name:0 back."
+        ),
+        why="Another provider made the id. The V1 client replaces the characters itself where the model id contains claude, which can make two ids equal.",
+        repair=(
+            "The call and its result get a new id together, different from every other one, also after the client's own replacing. Where the "
+            "client replaces the characters anyway the renaming is only offered: the user may go back to the other provider."
+        ),
+        order=80,
+        find=find_call_ids,
+    ),
+    Rule(
+        "tool-name-invalid",
+        "A tool name in a form that is refused",
+        "blocked",
+        "safe",
+        what="A stored call names its tool with characters, or a length, that providers refuse, or with no name at all.",
+        rejected=(
+            "Bedrock and Anthropic: names are 1 to 64 of [a-zA-Z0-9_-]; OpenAI: \"Invalid 'input[N].name': string does not match pattern\"."
+        ),
+        why="The model made the name up, or a plugin's name has dots.",
+        repair="Other characters become _, the name is cut to 64, an empty one becomes invalid. The original is kept in the metadata. It is never mapped to a real tool.",
+        order=82,
+        find=find_names,
+    ),
+    Rule(
+        "tool-input-malformed",
+        "Arguments that are no object",
+        "blocked",
+        "safe",
+        what="A stored call's arguments are text, an array, null or missing.",
+        rejected="Anthropic: \"tool_use.input: Input should be a valid dictionary\"; Bedrock: \"Provide a json object for the field\"; chat templates fail to parse them.",
+        why="The model sent something else, or the stream was cut off.",
+        repair="Text that holds an object becomes that object. Anything else becomes {} with the raw text kept in the metadata; nothing is guessed, status and output stay.",
+        order=84,
+        find=find_inputs,
+    ),
+)

@@ -1,0 +1,244 @@
+"""Operations that rules plan with, in the terms of either dialect (rules 4, invariants every repair must keep)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..ids import mint_between
+from ..jsjson import dumps, loads
+from ..model import Message, Part, ToolPart
+from ..repair import REMOVE, Edit, JsonPath, Operation
+from ..target import Target
+
+UNKNOWN_OUTCOME = "Tool call interrupted, outcome unknown (closed by Suture: no result was stored)"
+"""The synthetic error of a call that never got a result; it claims neither success nor failure (rules 4.4)."""
+
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
+MAX_CALL_ID = 64
+
+
+def is_v2(message: Message) -> bool:
+    return message.generation > 0
+
+
+def delete_part(part: Part, why: str) -> Operation:
+    return Operation("delete", "part", part.message_id, part.id, why=why)
+
+
+def delete_message(message: Message, why: str) -> Operation:
+    return Operation("delete", "message", message.id, why=why)
+
+
+def edit_part(part: Part, edits: Iterable[Edit], why: str) -> Operation:
+    return Operation("replace", "part", part.message_id, part.id, tuple(edits), why=why)
+
+
+def edit_message(message: Message, edits: Iterable[Edit], why: str) -> Operation:
+    return Operation("replace", "message", message.id, edits=tuple(edits), why=why)
+
+
+def edit_session(columns: Mapping[str, Any], why: str) -> Operation:
+    return Operation("replace", "session", columns=columns, why=why)
+
+
+def replace_part(part: Part, data: Mapping[str, Any], why: str) -> Operation:
+    """The part keeps its id and place and becomes something else as a whole."""
+    return Operation("replace", "part", part.message_id, part.id, (Edit((), dict(data)),), why=why)
+
+
+def part_row_columns(message: Message, part_id: str, time: int) -> dict[str, Any]:
+    return {
+        "id": part_id,
+        "message_id": message.id,
+        "session_id": message.session_id,
+        "time_created": time,
+        "time_updated": time,
+    }
+
+
+def insert_part(message: Message, data: Mapping[str, Any], after: Part | None, before: Part | None, why: str) -> Operation:
+    """A new V1 part between two neighbours, its id minted so that it sorts there. ValueError where no id fits."""
+    part_id = mint_between(after.id if after else None, before.id if before else None)
+    neighbour = before or after
+    time = part_time(neighbour, message) if neighbour else message.time_created
+    return Operation("insert", "part", message.id, part_id, data=data, columns=part_row_columns(message, part_id, time), why=why)
+
+
+def part_time(part: Part, message: Message) -> int:
+    """When the part's row was created (ms), else its message."""
+    value = part.row.get("time_created") if part.row else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else message.time_created
+
+
+def call_id_path(message: Message) -> JsonPath:
+    return ("id",) if is_v2(message) else ("callID",)
+
+
+def name_path(message: Message) -> JsonPath:
+    return ("name",) if is_v2(message) else ("tool",)
+
+
+def last_time(message: Message) -> int:
+    """The latest time (ms) that the message's rows know: nothing is dated later than what is stored."""
+    found = [message.time_created]
+    for row in (message.row, *(part.row for part in message.parts)):
+        if row:
+            found += [row.get("time_created"), row.get("time_updated")]  # type: ignore[list-item]
+    for data in (message.data, *(part.data for part in message.parts)):
+        found += _times(data)
+    return max(value for value in found if isinstance(value, int) and not isinstance(value, bool))
+
+
+def _times(data: Mapping[str, Any]) -> list[int]:
+    found = []
+    state = data.get("state")
+    for holder in (data, state if isinstance(state, dict) else {}):
+        time = holder.get("time")
+        if isinstance(time, dict):
+            found += [value for value in time.values() if isinstance(value, int) and not isinstance(value, bool)]
+    return found
+
+
+def close_tool(message: Message, tool: ToolPart, why: str) -> Operation:
+    """Ends a call without a result as an error of unknown outcome. Its input is kept, its output never made up."""
+    return edit_part(tool, _close_v2(message, tool) if is_v2(message) else _close_v1(message, tool), why)
+
+
+def _close_v1(message: Message, tool: ToolPart) -> list[Edit]:
+    time = tool.state.get("time")
+    start = time.get("start") if isinstance(time, dict) else None
+    if not _is_number(start):
+        start = part_time(tool, message)
+    edits = [Edit(("state", "status"), "error"), Edit(("state", "error"), UNKNOWN_OUTCOME)]
+    if not isinstance(tool.input, dict):
+        edits += keep_raw_input(message, tool, {})
+    held = tool.state.get("metadata")
+    edits.append(
+        Edit(("state", "metadata", "interrupted"), True)
+        if isinstance(held, dict) or len(edits) > 2
+        else Edit(("state", "metadata"), {"interrupted": True})
+    )
+    end = max(last_time(message), int(start))
+    if isinstance(time, dict):
+        return [*edits, Edit(("state", "time", "start"), start), Edit(("state", "time", "end"), end)]
+    return [*edits, Edit(("state", "time"), {"start": start, "end": end})]
+
+
+def _close_v2(message: Message, tool: ToolPart) -> list[Edit]:
+    """Required fields per generation as in format B2 (tool states)."""
+    state = tool.state
+    edits = [Edit(("state", "status"), "error")]
+    if not isinstance(tool.input, dict):
+        parsed = parsed_object(tool.input) if isinstance(tool.input, str) else None
+        edits += [Edit(("state", "input"), parsed)] if parsed is not None else keep_raw_input(message, tool, {})
+    holder = "metadata" if message.generation >= 3 else "structured"
+    if isinstance(state.get(holder), dict) or any(edit.path[:2] == ("state", holder) for edit in edits):
+        edits.append(Edit(("state", holder, "interrupted"), True))
+    else:
+        edits.append(Edit(("state", holder), {"interrupted": True}))
+    if message.generation < 3 and not isinstance(state.get("content"), list):
+        edits.append(Edit(("state", "content"), []))
+    if message.generation >= 3 and state.get("content") == []:
+        edits.append(Edit(("state", "content"), REMOVE))
+    edits.append(Edit(("state", "error"), {"type": "unknown", "message": UNKNOWN_OUTCOME}))
+    end = last_time(message)
+    if isinstance(tool.data.get("time"), dict):
+        return [*edits, Edit(("time", "completed"), max([end, *_times(tool.data)]))]
+    return [*edits, Edit(("time",), {"created": message.time_created, "completed": end})]
+
+
+def keep_raw_input(message: Message, tool: ToolPart, value: dict[str, Any]) -> list[Edit]:
+    """The input becomes ``value``; what was stored there before is kept beside it, where nothing is lost by it."""
+    edits = [Edit(("state", "input"), value)]
+    if tool.input in (None, ""):
+        return edits
+    holder = "metadata" if not is_v2(message) or message.generation >= 3 else "structured"
+    held = tool.state.get(holder)
+    kept = tool.input if isinstance(tool.input, str) else dumps(tool.input)
+    if isinstance(held, dict):
+        return [*edits, Edit(("state", holder, "rawInput"), kept)]
+    return [*edits, Edit(("state", holder), {"rawInput": kept})]
+
+
+def parsed_object(text: str) -> dict[str, Any] | None:
+    """The object that a text holds as JSON, None where it holds none (cut off, or something else)."""
+    try:
+        value = loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def tool_as_text(message: Message, tool: ToolPart) -> dict[str, Any]:
+    """A text part that says in words what a call and its result held, both halves together; nothing is added to them."""
+    text = (
+        f"[Kept as text by Suture: a tool call and its result]\n"
+        f"Tool: {tool.tool}\nInput: {dumps(tool.input) if tool.has_input else '(none)'}\n"
+        f"{result_text(tool)}"
+    )
+    data: dict[str, Any] = {"type": "text", "text": text}
+    if message.generation == 1:
+        data["id"] = tool.call_id or tool.id
+    return data
+
+
+def result_text(tool: ToolPart) -> str:
+    """The stored result of a call in words."""
+    state = tool.state
+    if tool.status == "completed":
+        output = state.get("output")
+        if isinstance(output, str):
+            return f"Result: {output}"
+        content = state.get("content")
+        texts = [
+            entry.get("text") if entry.get("type") == "text" else f"[{entry.get('mime') or entry.get('type')}]"
+            for entry in (content if isinstance(content, list) else [])
+            if isinstance(entry, dict)
+        ]
+        return "Result: " + "\n".join(str(text) for text in texts)
+    if tool.status == "error":
+        error = state.get("error")
+        return f"Error: {error.get('message') if isinstance(error, dict) else error}"
+    return "Result: interrupted, outcome unknown"
+
+
+def wire_call_id(target: Target | None, call_id: str, v2: bool) -> str:
+    """The id as the client sends it (wire-rules 6.1 step 9.2c, d): V1 rewrites ids for claude and for mistral models, V2 none."""
+    if target is None or v2:
+        return call_id
+    if "claude" in target.model:
+        return _UNSAFE.sub("_", call_id)
+    if nine_characters(target):
+        return re.sub(r"[^a-zA-Z0-9]", "", call_id)[:9].ljust(9, "0")
+    return call_id
+
+
+def nine_characters(target: Target | None) -> bool:
+    """The model wants call ids of nine letters and digits (S9)."""
+    families = ("mistral", "devstral", "codestral", "pixtral", "mixtral")
+    return target is not None and (target.provider == "mistral" or any(name in target.model.lower() for name in families))
+
+
+def safe_call_id(old: str, number: int, nine: bool = False) -> str:
+    """An id made from ``old`` that every provider takes: letters, digits, ``_`` and ``-``, at most 64 (A5, O9); with ``nine``
+    the nine letters and digits that Mistral wants."""
+    if nine:
+        return hashlib.blake2b(f"{old}\0{number}".encode(errors="surrogatepass"), digest_size=8).hexdigest()[:9]
+    suffix = f"_{number}"
+    base = _UNSAFE.sub("_", old.strip()) or "call"
+    return base[: MAX_CALL_ID - len(suffix)] + suffix
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def take_out(message: Message, why: str) -> Operation:
+    """The message is no longer sent: a V1 message goes with its parts; a V2 row stays and loses its content, since rows without
+    their events have stopped upgrades (rules 0.3)."""
+    if is_v2(message):
+        return edit_message(message, (Edit(("content",), []),), why)
+    return delete_message(message, why)

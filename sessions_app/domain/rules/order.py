@@ -1,0 +1,204 @@
+"""Message ids that do not sort in time order (rules 2.16; format A8)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..ids import mint_run, parse_id, stamp_of
+from ..jsjson import loads
+from ..model import CompactionPart, Message, ToolPart
+from ..repair import Edit, Operation
+from .base import Choice, Context, Finding, Rule
+from .ops import edit_part, edit_session
+
+CLIENTS = (
+    "Clients up to at least 1.18.11 store each new prompt of such a session, send nothing, print nothing and exit 0; 1.18.33 goes on. "
+    "Ids wrap every 795 days, last on 2026-08-14T11:19:55Z."
+)
+_NEAR = 60 * 60 * 1000 * 0x1000
+"""Stamps this close to a message's time are that time's own."""
+
+
+def find(context: Context) -> Iterator[Finding]:
+    if context.v2:
+        return
+    messages = context.messages
+    skewed = [later for earlier, later in zip(messages, messages[1:], strict=False) if earlier.id >= later.id]
+    if not skewed:
+        yield from _will_skew(context)
+        return
+    moved = [message for message, keep in zip(messages, _kept(messages), strict=True) if not keep]
+    wrapped = _wraps(messages)
+    choices: tuple[Choice, ...] = ()
+    details: dict[str, Any] = {"clients": CLIENTS, "wrapped": wrapped, "also": "Or upgrade the client to 1.18.33 or later."}
+    try:
+        fresh = renumbering(messages)
+        choices = (
+            Choice(
+                "renumber",
+                f"Give {len(fresh)} messages new ids in time order, with every reference to them; times stay",
+                "lossy",
+                tuple(_operations(context, fresh)),
+            ),
+        )
+        details["new_ids"] = fresh
+    except ValueError as error:
+        details["not_repairable"] = str(error)
+    yield Finding(
+        "id-order-skew",
+        "at-risk",
+        "lossy" if choices else "manual",
+        tuple(message.id for message in moved),
+        (),
+        f"The ids of {len(moved)} messages do not sort in the order of their times; reverting is unsafe until then",
+        details,
+        choices,
+    )
+
+
+def _will_skew(context: Context) -> Iterator[Finding]:
+    """In order so far, but the next prompt's id would sort before them."""
+    now, messages = context.facts.now, context.messages
+    newest = parse_id(messages[-1].id) if messages else None
+    if now is None or newest is None or newest.stamp <= stamp_of(now) or not _own_time(messages[-1]):
+        return
+    yield Finding(
+        "id-order-skew",
+        "info",
+        "manual",
+        (messages[-1].id,),
+        (),
+        "Ids have wrapped since this session was last used: the next prompt's id will sort before its history",
+        {"clients": CLIENTS, "also": "Continue it with client 1.18.33 or later."},
+    )
+
+
+def _own_time(message: Message) -> bool:
+    """The id's stamp is that of the message's time, so it was minted by a client."""
+    parts = parse_id(message.id)
+    return parts is not None and abs(parts.stamp - stamp_of(message.time_created)) < _NEAR
+
+
+def _wraps(messages: Sequence[Message]) -> bool:
+    """Older messages with the greater stamps, each of its own time: the ids wrapped in between."""
+    return any(
+        earlier.id > later.id and _own_time(earlier) and _own_time(later)
+        for earlier, later in zip(messages, messages[1:], strict=False)
+    )
+
+
+def _kept(messages: Sequence[Message]) -> list[bool]:
+    """Which messages keep their ids: after a wrap those that the newest follow from, so that the next prompt sorts last too;
+    else the longest run that is in order."""
+    if _wraps(messages):
+        keep = []
+        bound: str | None = None
+        for message in reversed(messages):
+            keep.append(bound is None or message.id < bound)
+            bound = message.id if keep[-1] else bound
+        return keep[::-1]
+    return _longest_ascending([message.id for message in messages])
+
+
+def _longest_ascending(ids: Sequence[str]) -> list[bool]:
+    tops: list[str] = []
+    places: list[int] = []
+    for text in ids:
+        place = bisect_left(tops, text)
+        tops[place : place + 1] = [text]
+        places.append(place)
+    keep = [False] * len(ids)
+    wanted = len(tops) - 1
+    bound: str | None = None
+    for index in range(len(ids) - 1, -1, -1):
+        if wanted >= 0 and places[index] == wanted and (bound is None or ids[index] < bound):
+            keep[index], bound, wanted = True, ids[index], wanted - 1
+    return keep
+
+
+def renumbering(messages: Sequence[Message]) -> dict[str, str]:
+    """Old id -> new id for the messages that need one. ValueError where no id fits."""
+    keep = _kept(messages)
+    fresh: dict[str, str] = {}
+    run: list[str] = []
+    low: str | None = None
+    for message, kept in [*zip(messages, keep, strict=True), (None, True)]:
+        if not kept:
+            assert message is not None
+            run.append(message.id)
+            continue
+        high = message.id if message is not None else None
+        if run:
+            fresh.update(zip(run, mint_run(low, high, len(run)), strict=True))
+            run = []
+        low = high
+    return fresh
+
+
+def _operations(context: Context, fresh: dict[str, str]) -> Iterator[Operation]:
+    why = "ids must sort in time order"
+    for message in context.messages:
+        edits = (Edit(("parentID",), fresh[message.parent_id]),) if message.parent_id in fresh else ()
+        columns = {"id": fresh[message.id]} if message.id in fresh else {}
+        if edits or columns:
+            yield Operation("replace", "message", message.id, edits=edits, columns=columns, why=why)
+        for part in message.parts:
+            held = _references(part, fresh)
+            if columns:
+                moved = {"message_id": fresh[message.id]}
+                yield Operation("replace", "part", message.id, part.id, held, columns=moved, why=why)
+            elif held:
+                yield edit_part(part, held, why)
+    revert = _revert(context)
+    if revert.get("messageID") in fresh:
+        yield edit_session({"revert": {**revert, "messageID": fresh[revert["messageID"]]}}, why)
+
+
+def _references(part: Any, fresh: dict[str, str]) -> tuple[Edit, ...]:
+    if isinstance(part, CompactionPart) and part.tail_start_id in fresh:
+        return (Edit(("tail_start_id",), fresh[part.tail_start_id]),)
+    if isinstance(part, ToolPart):
+        attachments = part.state.get("attachments")
+        return tuple(
+            Edit(("state", "attachments", index, "messageID"), fresh[entry["messageID"]])
+            for index, entry in enumerate(attachments if isinstance(attachments, list) else [])
+            if isinstance(entry, dict) and entry.get("messageID") in fresh
+        )
+    return ()
+
+
+def _revert(context: Context) -> dict[str, Any]:
+    value = context.session.revert
+    if isinstance(value, str):
+        try:
+            value = loads(value)
+        except ValueError:
+            return {}
+    return value if isinstance(value, dict) else {}
+
+
+RULES = (
+    Rule(
+        "id-order-skew",
+        "Ids out of time order",
+        "at-risk",
+        "lossy",
+        what="Message ids do not sort in the order in which the messages were written.",
+        rejected=(
+            "Nobody refuses it. Clients up to at least 1.18.11 compare ids: a new prompt is stored and nothing is sent, or the answer never "
+            "ends; undo and fork cut at the wrong place. Client 1.18.33 goes on."
+        ),
+        why=(
+            "Ids wrap every 795 days, last on 2026-08-14T11:19:55Z: a session begun before and continued after has them out of order. Two "
+            "clocks or imports do it too."
+        ),
+        repair=(
+            "The messages out of order get new ids, and every reference (parts, parentID, tail_start_id, revert) follows; times are not "
+            "touched. The other way out is to upgrade the client."
+        ),
+        order=400,
+        find=find,
+    ),
+)

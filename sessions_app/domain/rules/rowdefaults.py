@@ -1,0 +1,168 @@
+"""What a missing or misshapen field becomes: schema defaults and what neighbours know, never nulls (rules 2.19)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jsjson import dumps
+from ..model import Message, Part, RowFault, ToolPart
+from ..repair import REMOVE, Edit, JsonPath
+from .base import Context
+from .ops import UNKNOWN_OUTCOME, is_v2, last_time, part_time, safe_call_id
+
+NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+NOT_STORED = "The row holds no text of this error (noted by Suture)"
+NO_OUTPUT = "The row holds no output of this call, outcome unknown (noted by Suture)"
+_OPTIONAL = frozenset({"summary", "tools", "format", "system", "variant", "finish", "metadata", "synthetic", "ignored", "snapshot", "overflow", "tail_start_id", "filename"})
+
+
+def fill_message(context: Context, message: Message, fault: RowFault) -> tuple[Edit, ...]:
+    """Edits for the one field that the fault names; () where nothing sensible is known."""
+    path = tuple(fault.path.split("."))
+    if is_v2(message):
+        return _fill_v2(message, path)
+    if message.is_user:
+        value = _user_default(context, message, path)
+    elif message.is_assistant:
+        value = _assistant_default(context, message, path)
+    else:
+        return ()
+    if value is None and path[0] in _OPTIONAL:
+        return (Edit(path, REMOVE),)
+    return () if value is None else (Edit(path, value),)
+
+
+def _fill_v2(message: Message, path: tuple[str, ...]) -> tuple[Edit, ...]:
+    defaults: dict[tuple[str, ...], Any] = {
+        ("time",): {"created": message.time_created},
+        ("time", "created"): message.time_created,
+        ("agent",): "build",
+        ("content",): [],
+    }
+    return (Edit(path, defaults[path]),) if path in defaults else ()
+
+
+def _user_default(context: Context, message: Message, path: tuple[str, ...]) -> Any:
+    at = context.messages.index(message)
+    near = [*context.messages[at + 1 :], *reversed(context.messages[:at])]
+    if path == ("agent",):
+        return next((one.data["agent"] for one in near if isinstance(one.data.get("agent"), str)), "build")
+    if path[0] == "model":
+        other = next((one for one in near if one.provider and one.model), None)
+        if other is None:
+            return None
+        known = {"providerID": other.provider, "modelID": other.model}
+        return known if len(path) == 1 else known.get(path[1])
+    return _time_default(message, path)
+
+
+def _assistant_default(context: Context, message: Message, path: tuple[str, ...]) -> Any:
+    parent = context.session.message(message.parent_id or "")
+    earlier = [one for one in context.messages[: context.messages.index(message)] if one.is_user]
+    prompt = parent or (earlier[-1] if earlier else None)
+    if path == ("agent",):
+        return _text(message.data, "mode") or _text(prompt.data if prompt else {}, "agent") or "build"
+    if path == ("mode",):
+        return _text(message.data, "agent") or _text(prompt.data if prompt else {}, "agent") or "build"
+    if path == ("parentID",):
+        return earlier[-1].id if earlier else None
+    if path == ("modelID",):
+        return (prompt.model if prompt else "") or None
+    if path == ("providerID",):
+        return (prompt.provider if prompt else "") or None
+    if path[0] == "path":
+        directory = _text(context.session.rows.session, "directory") or "/"
+        return {"cwd": directory, "root": directory} if len(path) == 1 else directory
+    if path == ("error",):
+        return {"name": "UnknownError", "data": {"message": dumps(message.data.get("error"))}}
+    return _count_default(path) if path[0] in ("cost", "tokens") else _time_default(message, path)
+
+
+def _count_default(path: tuple[str, ...]) -> Any:
+    if path == ("cost",):
+        return 0
+    value: Any = NO_TOKENS
+    for name in path[1:]:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _time_default(message: Message, path: tuple[str, ...]) -> Any:
+    if path == ("time",):
+        return {"created": message.time_created}
+    if path == ("time", "created"):
+        return message.time_created
+    return last_time(message) if path == ("time", "completed") else None
+
+
+def _text(data: Any, key: str) -> str:
+    value = data.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def fill_part(context: Context, message: Message, part: Part, fault: RowFault) -> tuple[Edit, ...]:
+    """As ``fill_message`` for a part."""
+    path = tuple(fault.path.split("."))
+    if is_v2(message):
+        return ()
+    if isinstance(part, ToolPart):
+        return _fill_tool(context, message, part, path)
+    time = part_time(part, message)
+    defaults: dict[tuple[str, JsonPath], Any] = {
+        ("reasoning", ("time",)): {"start": time, "end": time},
+        ("reasoning", ("time", "start")): time,
+        ("reasoning", ("time", "end")): time,
+        ("text", ("time", "start")): time,
+        ("text", ("time",)): REMOVE,
+        ("step-finish", ("reason",)): "unknown",
+        ("compaction", ("auto",)): False,
+        ("retry", ("attempt",)): 1,
+    }
+    if (part.kind, path) in defaults:
+        return (Edit(path, defaults[part.kind, path]),)
+    if part.kind == "step-finish" and path[0] in ("cost", "tokens"):
+        return (Edit(path, _count_default(path)),)
+    return (Edit(path, REMOVE),) if path[0] in _OPTIONAL and part.kind != "snapshot" else ()
+
+
+def _fill_tool(context: Context, message: Message, tool: ToolPart, path: tuple[str, ...]) -> tuple[Edit, ...]:
+    time = part_time(tool, message)
+    if path == ("callID",):
+        new = context.fresh(lambda number: safe_call_id(tool.id, number), lambda text: text in context.call_ids)
+        return (Edit(path, new),)
+    if path == ("tool",):
+        return (Edit(path, "invalid"),)
+    if path == ("metadata",):
+        return (Edit(path, REMOVE),)
+    if path == ("state",):
+        state = {"status": "error", "input": {}, "error": UNKNOWN_OUTCOME, "metadata": {"interrupted": True}, "time": {"start": time, "end": time}}
+        return (Edit(path, state),)
+    if len(path) < 2 or path[0] != "state":
+        return ()
+    if path == ("state", "output"):
+        return _fill_output(tool, time)
+    defaults: dict[str, Any] = {
+        "title": tool.tool or "tool",
+        "metadata": {},
+        "raw": "",
+        "error": NOT_STORED if tool.state.get("error") is None else dumps(tool.state["error"]),
+        "time": {"start": time, "end": time},
+        "attachments": REMOVE,
+    }
+    if path[1] == "title" and tool.status == "running":
+        return (Edit(path, REMOVE),)
+    if path[1] == "time" and len(path) == 3:
+        held = tool.state.get("time")
+        start = held.get("start") if isinstance(held, dict) else None
+        return (Edit(path, start if path[2] == "end" and isinstance(start, int) else time),)
+    return (Edit(path, defaults[path[1]]),) if path[1] in defaults and len(path) == 2 else ()
+
+
+def _fill_output(tool: ToolPart, time: int) -> tuple[Edit, ...]:
+    """An output of another shape becomes its text; a missing one is not made up, the call ends as an error."""
+    if tool.state.get("output") is not None:
+        return (Edit(("state", "output"), dumps(tool.state["output"])),)
+    edits = [Edit(("state", "status"), "error"), Edit(("state", "error"), NO_OUTPUT), Edit(("state", "output"), REMOVE)]
+    if not isinstance(tool.state.get("time"), dict):
+        edits.append(Edit(("state", "time"), {"start": time, "end": time}))
+    return tuple(edits)

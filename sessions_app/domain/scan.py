@@ -1,0 +1,204 @@
+"""A session's findings, verdicts and health (design 2), and the ``scan --json`` session object (design 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from .model import ReasoningPart, Session
+from .rules import REGISTRY, Context, Facts, Finding, find_all
+from .rules.base import refused
+from .target import PROTOCOLS, ProtocolName, Target, Thinking, infer_target, make_target
+from .verdict import Verdict, Violation
+from .verdicts import verdict, verdicts
+
+type Health = Literal["blocked", "at-risk", "healthy", "unreadable"]
+
+MAX_OTHER_MODELS = 6
+"""Models a session also used that are judged, the latest first."""
+_RANK = {"blocked": 0, "at-risk": 1, "info": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionScan:
+    """``verdicts`` are as stored (repairs off), one per protocol; ``target`` None where the session names no model. ``reasons`` say
+    in words why it is not healthy, the gravest first."""
+
+    target: Target | None
+    findings: tuple[Finding, ...]
+    verdicts: Mapping[ProtocolName, Verdict]
+    health: Health
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> Verdict | None:
+        """The verdict that health comes from."""
+        return self.verdicts.get(self.target.protocol) if self.target else None
+
+
+def scan(
+    session: Session, target: Target | None = None, thinking: Thinking = "auto", facts: Facts | None = None
+) -> SessionScan:
+    """Everything the rules find, what all five protocols would answer, and the health.
+
+    ``target`` takes the place of the session's own where it is given.
+    """
+    goal = target or infer_target(session, thinking)
+    if not session.id or (session.faults and not any(message.data for message in session.messages)):
+        words = session.faults[0].words or session.faults[0].reason if session.faults else "the session row has no id"
+        found = tuple(find_all(Context(session, goal, facts, thinking)))
+        return SessionScan(goal, found, {}, "unreadable", (words,))
+    context = Context(session, goal, facts, thinking)
+    findings = find_all(context)
+    findings += unexplained(context, findings)
+    judged = verdicts(session, goal, thinking) if goal else {}
+    others = _other_models(session, goal, thinking) if goal else []
+    health, reasons = _health(findings, judged.get(goal.protocol) if goal else None, others)
+    return SessionScan(goal, tuple(_reactions(finding, judged) for finding in findings), judged, health, reasons)
+
+
+def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
+    """Violations of its own target that no finding explains: named after the first rule they can come from, to be done by hand."""
+    explained = {finding.details.get("error") for finding in findings if finding.severity == "blocked"}
+    places = {place for finding in findings if finding.severity == "blocked" for place in (*finding.parts, *finding.messages)}
+    found: dict[str, Finding] = {}
+    for violation in context.violations:
+        if violation.error in explained or violation.part in places or (not violation.part and violation.message in places):
+            continue
+        code = next((code for code in violation.faults if code in REGISTRY), "history-shape-foreign")
+        finding = Finding(
+            code,
+            "blocked",
+            "manual",
+            (violation.message,) if violation.message else (),
+            (violation.part,) if violation.part else (),
+            f"Refused at {violation.position or 'the request'}: {violation.error}",
+            refused(violation),
+            mark=f"{violation.rule} {violation.position}",
+        )
+        found.setdefault(finding.key, finding)
+    refusal = context.verdict.refusal if context.verdict else ""
+    if refusal and not any(finding.severity == "blocked" for finding in findings):
+        found[""] = _refusal(context, refusal)
+    return list(found.values())
+
+
+def _refusal(context: Context, words: str) -> Finding:
+    details = context.verdict.details if context.verdict else {}
+    return Finding(
+        "undecodable-row",
+        "blocked",
+        "manual",
+        (details["message"],) if details.get("message") else (),
+        (details["part"],) if details.get("part") else (),
+        f"The client itself cannot continue this session: {words}",
+        {"error": words, "certainty": "measured"},
+        mark="refusal",
+    )
+
+
+def _other_models(session: Session, own: Target, thinking: Thinking) -> list[Verdict]:
+    """Verdicts of the other models that really answered in this session, at its own protocol's other targets too."""
+    used: dict[tuple[str, str], bool] = {}
+    for message in reversed(session.messages):
+        if message.is_assistant and message.provider and message.model:
+            reasons = any(isinstance(part, ReasoningPart) for part in message.parts)
+            name = (message.provider, message.model)
+            used[name] = used.get(name, False) or reasons
+    used.pop((own.provider, own.model), None)
+    return [
+        verdict(session, make_target(provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"))
+        for (provider, model), reasons in list(used.items())[:MAX_OTHER_MODELS]
+    ]
+
+
+def _health(findings: Sequence[Finding], own: Verdict | None, others: Iterable[Verdict]) -> tuple[Health, tuple[str, ...]]:
+    """Blocked: its own target refuses it, or its client cannot open it (a finding is blocked for no other reason)."""
+    by_rank = sorted(findings, key=lambda finding: _RANK[finding.severity])
+    reasons = [finding.summary for finding in by_rank if finding.severity != "info"]
+    if own is not None and not own.accepted:
+        words = own.refusal or (own.violations[0].error if own.violations else "")
+        return "blocked", (words, *(reason for reason in reasons if words not in reason))
+    if any(finding.severity == "blocked" for finding in findings):
+        return "blocked", tuple(reasons)
+    refusing = [other for other in others if not other.accepted]
+    for other in refusing:
+        words = other.refusal or (other.violations[0].error if other.violations else "")
+        reasons.append(f"{other.target.provider}/{other.target.model}, which it also used, refuses it: {words}")
+    return ("at-risk" if reasons else "healthy"), tuple(reasons)
+
+
+def _reactions(finding: Finding, judged: Mapping[ProtocolName, Verdict]) -> Finding:
+    """With the protocols that refuse the session right there, and those that take it: poison for one, harmless for another."""
+    if not finding.parts and not finding.messages:
+        return finding
+    refusing = [protocol for protocol, one in judged.items() if any(_at(finding, violation) for violation in one.violations)]
+    return replace(finding, details={**finding.details, "refused_by": refusing, "accepted_by": [one for one in judged if one not in refusing]})
+
+
+def _at(finding: Finding, violation: Violation) -> bool:
+    if finding.rule not in violation.faults:
+        return False
+    return violation.part in finding.parts if violation.part and finding.parts else violation.message in finding.messages
+
+
+def as_document(session: Session, result: SessionScan) -> dict[str, Any]:
+    """The ``scan --json`` session object; ``schemas/scan.schema.json`` describes it."""
+    return {
+        "id": session.id,
+        "title": session.title,
+        "health": result.health,
+        "reasons": list(result.reasons),
+        "target": _target(result.target),
+        "findings": [_finding(finding) for finding in result.findings],
+        "verdicts": {protocol: _verdict(result.verdicts[protocol]) for protocol in PROTOCOLS if protocol in result.verdicts},
+    }
+
+
+def _target(target: Target | None) -> dict[str, str] | None:
+    if target is None:
+        return None
+    return {"protocol": target.protocol, "provider": target.provider, "model": target.model, "thinking": target.thinking}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "safety": finding.safety,
+        "messages": list(finding.messages),
+        "parts": list(finding.parts),
+        "summary": finding.summary,
+        "details": dict(finding.details),
+        "key": finding.key,
+        "offered": finding.open_choice,
+        "choices": [{"name": choice.name, "label": choice.label, "safety": choice.safety} for choice in finding.choices],
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "accepted": verdict.accepted,
+        "violations": [_violation(violation) for violation in verdict.violations],
+        "warnings": [_violation(violation) for violation in verdict.warnings],
+        "not_checkable": list(verdict.not_checkable),
+        "target": _target(verdict.target),
+    }
+    if verdict.refusal:
+        document["refusal"] = verdict.refusal
+    if verdict.details.get("writer"):
+        document["writer"] = verdict.details["writer"]
+    return document
+
+
+def _violation(violation: Violation) -> dict[str, str]:
+    return {
+        "rule": violation.rule,
+        "error": violation.error,
+        "position": violation.position,
+        "message": violation.message,
+        "part": violation.part,
+        "certainty": violation.certainty,
+        "tag": violation.tag,
+    }
