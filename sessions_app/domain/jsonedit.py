@@ -95,7 +95,9 @@ def _remove(raw: str, path: JsonPath) -> str:
 def _insert(raw: str, at: int, end: int, members: list[_Member], step: str | int, text: str) -> str:
     opening = raw[at]
     if (opening == "{") != isinstance(step, str) or (opening == "[" and step != len(members)):
-        raise EditError(f"no place {step!r} in {'an object' if opening == '{' else f'an array of {len(members)}'}")
+        raise EditError(
+            f"no place {step!r} in {'an object' if opening == '{' else f'an array of {len(members)}'}"
+        )
     new = f"{jsjson.dumps(step)}:{text}" if opening == "{" else text
     if members:
         return f"{raw[: members[-1].end]},{new}{raw[members[-1].end :]}"
@@ -125,7 +127,11 @@ def _find(raw: str, path: JsonPath) -> tuple[int, int]:
 
 def _member(members: list[_Member], step: str | int, opening: str) -> _Member | None:
     if isinstance(step, str):
-        return next((member for member in reversed(members) if member.key == step), None) if opening == "{" else None
+        return (
+            next((member for member in reversed(members) if member.key == step), None)
+            if opening == "{"
+            else None
+        )
     return members[step] if opening == "[" and 0 <= step < len(members) else None
 
 

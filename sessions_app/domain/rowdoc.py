@@ -250,7 +250,11 @@ def _wrapped(value: Any) -> Any:
         except UnicodeEncodeError:
             return value
         # Escapes that would join to real characters were no bytes of a file; plain JSON escapes keep them.
-        return {"$text64": base64.b64encode(raw).decode()} if raw.decode("utf-8", "surrogateescape") == value else value
+        return (
+            {"$text64": base64.b64encode(raw).decode()}
+            if raw.decode("utf-8", "surrogateescape") == value
+            else value
+        )
     if isinstance(value, bytes):
         return {"$base64": base64.b64encode(value).decode()}
     if isinstance(value, float) and not math.isfinite(value):
@@ -262,7 +266,9 @@ def _check_ids(rows: list[Row], seen: set[str], path: str, first: int = 0) -> No
     for index, row in enumerate(rows, first):
         key = row.get("id")
         if not isinstance(key, str):
-            raise RowDocumentError(f"{path}[{index}].id", "missing" if key is None else f"expected a string, got {_kind(key)}")
+            raise RowDocumentError(
+                f"{path}[{index}].id", "missing" if key is None else f"expected a string, got {_kind(key)}"
+            )
         if key in seen:
             raise RowDocumentError(f"{path}[{index}].id", f"a second row with the id {key}")
         seen.add(key)

@@ -15,7 +15,9 @@ NEXT_PROMPT: Final = "continue"
 """The user message that a history is judged with (design 2)."""
 
 
-def verdict(session: Session, target: Target, repairs: bool = False, generation: int | None = None) -> Verdict:
+def verdict(
+    session: Session, target: Target, repairs: bool = False, generation: int | None = None
+) -> Verdict:
     """What ``target`` would answer if the session were continued now with ``NEXT_PROMPT``.
 
     Where the client cannot build that request, the verdict is a ``refusal`` in its own words; ``details`` then has the ``kind`` and
@@ -29,12 +31,15 @@ def verdict(session: Session, target: Target, repairs: bool = False, generation:
             details |= {"message": error.origin.message, "part": error.origin.part}
         return Verdict(target, accepted=False, refusal=error.words, details=details)
     judged = judge(request, target)
-    return judged if request.verified else replace(judged, details={**judged.details, "writer": "not verified"})
+    return (
+        judged if request.verified else replace(judged, details={**judged.details, "writer": "not verified"})
+    )
 
 
 def verdicts(session: Session, own: Target, thinking: Thinking = "auto") -> dict[ProtocolName, Verdict]:
     """A verdict per protocol: ``own`` for its protocol, the session's own model spoken to in the others."""
     targets = {
-        protocol: own if protocol == own.protocol else default_target(session, protocol, thinking) for protocol in PROTOCOLS
+        protocol: own if protocol == own.protocol else default_target(session, protocol, thinking)
+        for protocol in PROTOCOLS
     }
     return {protocol: verdict(session, target) for protocol, target in targets.items()}

@@ -28,7 +28,9 @@ def written(draw, value):
     def write(item):
         gap = draw(spaces)
         if isinstance(item, dict):
-            inside = ",".join(f"{draw(spaces)}{write_text(k)}{draw(spaces)}:{write(v)}" for k, v in item.items())
+            inside = ",".join(
+                f"{draw(spaces)}{write_text(k)}{draw(spaces)}:{write(v)}" for k, v in item.items()
+            )
             return f"{gap}{{{inside}{draw(spaces)}}}{gap}"
         if isinstance(item, list):
             return f"{gap}[{','.join(write(v) for v in item) or draw(spaces)}]{gap}"
@@ -117,7 +119,10 @@ def test_of_duplicate_keys_the_last_one_counts_and_removing_takes_all():
 
 
 def test_objects_on_the_way_are_created():
-    assert edit("{}", [Edit(("state", "metadata", "interrupted"), True)]) == '{"state":{"metadata":{"interrupted":true}}}'
+    assert (
+        edit("{}", [Edit(("state", "metadata", "interrupted"), True)])
+        == '{"state":{"metadata":{"interrupted":true}}}'
+    )
 
 
 def test_an_array_takes_its_own_length_to_append_and_nothing_beyond():

@@ -21,12 +21,21 @@ from tests.paths import CASES
 def test_a_case_whose_assistant_has_no_agent_is_told_with_row_and_path():
     case = json.loads((CASES / "32-assistant-row-without-agent-transcript-refused.json").read_text())
     [fault] = decode(parse_value(case["input"])).faults
-    assert (fault.table, fault.id, fault.path, fault.rule) == ("message", "msg_0002", "agent", "undecodable-row")
+    assert (fault.table, fault.id, fault.path, fault.rule) == (
+        "message",
+        "msg_0002",
+        "agent",
+        "undecodable-row",
+    )
     assert not fault.fatal
 
 
 def test_rows_that_the_client_wrote_have_no_fault():
-    written = [e for e in index().values() if e.get("session") and f"{e['name']}.db" in e["files"] and not e["name"].startswith("v1_")]
+    written = [
+        e
+        for e in index().values()
+        if e.get("session") and f"{e['name']}.db" in e["files"] and not e["name"].startswith("v1_")
+    ]
     assert len(written) > 50
     for entry in written:
         assert decode(corpus_rows(entry["name"], entry["session"])).faults == []
@@ -86,7 +95,12 @@ def test_messages_come_by_time_then_id_and_parts_by_id():
     rows = parse_value(
         {
             "messages": [
-                {"id": "msg_0", "time_created": 5, "data": {"role": "user"}, "parts": [{"id": "b", "data": {}}, {"id": "a", "data": {}}]},
+                {
+                    "id": "msg_0",
+                    "time_created": 5,
+                    "data": {"role": "user"},
+                    "parts": [{"id": "b", "data": {}}, {"id": "a", "data": {}}],
+                },
                 {"id": "msg_f", "time_created": 1, "data": {"role": "user"}},
             ]
         }
@@ -97,7 +111,9 @@ def test_messages_come_by_time_then_id_and_parts_by_id():
 
 
 def test_a_part_of_a_message_that_is_not_there_is_an_orphan():
-    rows = parse_value({"messages": [], "parts": [{"id": "p", "message_id": "gone", "data": {"type": "text", "text": ""}}]})
+    rows = parse_value(
+        {"messages": [], "parts": [{"id": "p", "message_id": "gone", "data": {"type": "text", "text": ""}}]}
+    )
     assert [part.id for part in decode(rows).orphans] == ["p"]
 
 
@@ -114,10 +130,14 @@ def edit_part(part_id, *edits, **columns):
 def test_an_edit_changes_the_named_bytes_of_one_row_and_undo_brings_the_old_rows_back():
     rows = session(assistant(START, tool("c", "running"))).rows
     rows.parts[1]["data"] = rows.parts[1]["data"].replace('"tool":', '"tool" : ')
-    changes = compile(rows, [edit_part("m0p1", Edit(("state", "status"), "error"), Edit(("state", "output"), REMOVE))])
+    changes = compile(
+        rows, [edit_part("m0p1", Edit(("state", "status"), "error"), Edit(("state", "output"), REMOVE))]
+    )
     [change] = changes
     assert change.table == "part" and change.key == {"id": "m0p1"}
-    assert change.after["data"] == rows.parts[1]["data"].replace('"running"', '"error"').replace('"output":"out",', "")
+    assert change.after["data"] == rows.parts[1]["data"].replace('"running"', '"error"').replace(
+        '"output":"out",', ""
+    )
     after = apply(rows, changes)
     assert after.parts[1] == change.after and rows.parts[1] != change.after
     assert apply(after, inverted(changes)) == rows
@@ -125,7 +145,10 @@ def test_an_edit_changes_the_named_bytes_of_one_row_and_undo_brings_the_old_rows
 
 def test_several_operations_on_one_row_are_one_change():
     rows = session(assistant(text("a"))).rows
-    changes = compile(rows, [edit_part("m0p0", Edit(("text",), "b")), edit_part("m0p0", Edit(("text",), "c"), time_updated=9)])
+    changes = compile(
+        rows,
+        [edit_part("m0p0", Edit(("text",), "b")), edit_part("m0p0", Edit(("text",), "c"), time_updated=9)],
+    )
     assert [json.loads(change.after["data"])["text"] for change in changes] == ["c"]
     assert changes[0].after["time_updated"] == 9
 
@@ -141,7 +164,9 @@ def test_a_deleted_message_takes_its_parts_first_and_undo_puts_it_back_before_th
 
 def test_an_inserted_part_stands_in_its_message_by_its_id():
     rows = session(assistant(text("a"), text("c"))).rows
-    operation = Operation("insert", "part", message_id="m0", part_id="m0p0x", data={"type": "text", "text": "b"})
+    operation = Operation(
+        "insert", "part", message_id="m0", part_id="m0p0x", data={"type": "text", "text": "b"}
+    )
     after = apply(rows, compile(rows, [operation]))
     assert [part.text for part in decode(after).messages[0].parts] == ["a", "b", "c"]
     assert after.parts[1]["session_id"] == "ses_1"
@@ -184,7 +209,9 @@ def test_changes_do_not_apply_to_rows_that_have_changed_meanwhile():
 
 def test_the_most_informative_twin_wins_and_the_first_among_equals():
     states = ["pending", "running", "error", "error"]
-    message = session(assistant(START, *(tool("c", status) for status in states), tool("d"), tool("d"))).messages[0]
+    message = session(
+        assistant(START, *(tool("c", status) for status in states), tool("d"), tool("d"))
+    ).messages[0]
     assert [part.id for part in winners(message.tools())] == ["m0p3", "m0p5"]
     assert [part.id for part in deduped(message.parts)] == ["m0p0", "m0p3", "m0p5"]
 
@@ -196,7 +223,18 @@ def test_without_twins_the_parts_are_the_same_object():
 
 def test_two_step_starts_without_a_finish_between_are_two_attempts_of_one_step():
     message = session(
-        assistant(START, text("half"), tool("a", "pending", input={}), START, text("whole"), tool("b"), FINISH, START, text("next"), FINISH)
+        assistant(
+            START,
+            text("half"),
+            tool("a", "pending", input={}),
+            START,
+            text("whole"),
+            tool("b"),
+            FINISH,
+            START,
+            text("next"),
+            FINISH,
+        )
     ).messages[0]
     first, second = steps(message)
     assert [attempt.failed for attempt in first.attempts] == [True, False]
@@ -222,4 +260,8 @@ def test_a_turn_is_a_user_message_with_all_that_answers_it():
         assistant(text("a2"), parentID="m3"),
         assistant(text("unknown parent"), parentID="gone"),
     )
-    assert [[m.id for m in turn.messages] for turn in turns(rows.messages)] == [["m0"], ["m1", "m2", "m4"], ["m3", "m5", "m6"]]
+    assert [[m.id for m in turn.messages] for turn in turns(rows.messages)] == [
+        ["m0"],
+        ["m1", "m2", "m4"],
+        ["m3", "m5", "m6"],
+    ]

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rowdoc import RowDocumentError, dump, parse, rows_hash
 
-LEAST = {"session": {"id": "ses_1"}, "messages": [{"id": "msg_1", "data": "{}", "parts": [{"id": "prt_1", "data": "{}"}]}]}
+LEAST = {
+    "session": {"id": "ses_1"},
+    "messages": [{"id": "msg_1", "data": "{}", "parts": [{"id": "prt_1", "data": "{}"}]}],
+}
 
-texts = st.text(max_size=12) | st.binary(max_size=8).map(
-    lambda raw: raw.decode("utf-8", "surrogateescape")
-)
+texts = st.text(max_size=12) | st.binary(max_size=8).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
 cells = st.none() | st.integers() | st.floats(allow_nan=False) | texts | st.binary(max_size=8)
 
 
@@ -23,7 +24,10 @@ cells = st.none() | st.integers() | st.floats(allow_nan=False) | texts | st.bina
 def test_every_column_value_survives_dump_and_parse(columns, values):
     rows = SessionRows(
         session={**columns, "id": "ses_1"},
-        messages=[{"id": f"msg_{n}", "session_id": "ses_1", "time_created": n, "data": v} for n, v in enumerate(values)],
+        messages=[
+            {"id": f"msg_{n}", "session_id": "ses_1", "time_created": n, "data": v}
+            for n, v in enumerate(values)
+        ],
         parts=[{"id": "prt_1", "message_id": "msg_0", "session_id": "ses_1", "data": columns.get("x")}],
         session_message=[{"id": "msg_9", "seq": 0, "data": values[0] if values else None}],
         epoch={"session_id": "ses_1", "baseline": values[0] if values else ""},
@@ -53,7 +57,9 @@ def test_a_single_project_row_is_accepted_and_absent_tables_are_empty():
 
 
 def test_other_json_columns_may_be_objects():
-    assert parse({"session": {"id": "s", "revert": {"messageID": "m"}}}).session["revert"] == '{"messageID":"m"}'
+    assert (
+        parse({"session": {"id": "s", "revert": {"messageID": "m"}}}).session["revert"] == '{"messageID":"m"}'
+    )
 
 
 def test_nested_parts_learn_their_message_and_session_from_where_they_stand():
@@ -63,7 +69,15 @@ def test_nested_parts_learn_their_message_and_session_from_where_they_stand():
 
 
 def test_rows_come_in_the_order_of_the_store():
-    rows = parse({"messages": [{"id": "b", "time_created": 2}, {"id": "c", "time_created": 1}, {"id": "a", "time_created": 2}]})
+    rows = parse(
+        {
+            "messages": [
+                {"id": "b", "time_created": 2},
+                {"id": "c", "time_created": 1},
+                {"id": "a", "time_created": 2},
+            ]
+        }
+    )
     assert [row["id"] for row in rows.messages] == ["c", "a", "b"]
 
 
@@ -100,4 +114,6 @@ def test_the_hash_sees_every_stored_byte_but_not_the_order_of_columns():
 
 
 def test_numbers_and_the_text_of_a_number_hash_differently():
-    assert rows_hash(parse({"session": {"id": "s", "x": 1}})) != rows_hash(parse({"session": {"id": "s", "x": "1"}}))
+    assert rows_hash(parse({"session": {"id": "s", "x": 1}})) != rows_hash(
+        parse({"session": {"id": "s", "x": "1"}})
+    )

@@ -55,7 +55,11 @@ def refusal(target, *messages):
 @pytest.mark.parametrize(
     ("mime", "chat", "claude"),
     [
-        ("application/zip", "'file part media type application/zip' functionality not supported.", "'media type: application/zip' functionality not supported."),
+        (
+            "application/zip",
+            "'file part media type application/zip' functionality not supported.",
+            "'media type: application/zip' functionality not supported.",
+        ),
         ("text/markdown", None, "'media type: text/markdown' functionality not supported."),
         ("audio/wav", None, "'media type: audio/wav' functionality not supported."),
     ],
@@ -77,7 +81,10 @@ def test_user_files_on_chat_are_images_documents_sound_and_text():
     ]
     assert sent(replace(CHAT, capabilities=EVERYTHING), user(*files))[0]["content"] == [
         {"type": "image_url", "image_url": {"url": PNG}},
-        {"type": "file", "file": {"filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBER"}},
+        {
+            "type": "file",
+            "file": {"filename": "document.pdf", "file_data": "data:application/pdf;base64,JVBER"},
+        },
         {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
         {"type": "text", "text": "# né"},
     ]
@@ -91,7 +98,12 @@ def test_the_media_type_of_a_data_url_wins_over_the_parts_own():
 
 def test_a_file_the_model_does_not_read_becomes_a_text_with_or_without_its_name():
     blind = replace(CHAT, capabilities=ModelCapabilities(("text",)))
-    [message] = sent(blind, user(file("image/png", PNG, filename="a.png"), file("application/pdf", "data:application/pdf;base64,x")))
+    [message] = sent(
+        blind,
+        user(
+            file("image/png", PNG, filename="a.png"), file("application/pdf", "data:application/pdf;base64,x")
+        ),
+    )
     assert [part["text"] for part in message["content"]] == [
         'ERROR: Cannot read "a.png" (this model does not support image input). Inform the user.',
         "ERROR: Cannot read pdf (this model does not support pdf input). Inform the user.",
@@ -103,14 +115,19 @@ def test_without_configuration_images_pass_and_documents_only_where_a_known_prov
     assert sent(make_target("anthropic", "claude-1"), pdf)[0]["content"][0]["type"] == "document"
     assert sent(CLAUDE, pdf)[0]["content"][0]["text"].startswith("ERROR: Cannot read pdf")
     sound = user(file("audio/wav", "data:audio/wav;base64,x"))
-    assert sent(make_target("anthropic", "claude-1"), sound)[0]["content"][0]["text"].startswith("ERROR: Cannot read audio")
+    assert sent(make_target("anthropic", "claude-1"), sound)[0]["content"][0]["text"].startswith(
+        "ERROR: Cannot read audio"
+    )
 
 
 def test_attachments_that_are_no_media_stay_inside_the_result_on_chat_and_vanish_on_claude():
     note = {"type": "file", "mime": "text/plain", "url": "data:text/plain;base64,aGk=", "filename": "n.txt"}
     row = assistant(START, tool("c1", attachments=[note]))
     content = sent(CHAT, row)[1]["content"]
-    assert content == '[{"type":"text","text":"out"},{"type":"file-data","data":"aGk=","mediaType":"text/plain"}]'
+    assert (
+        content
+        == '[{"type":"text","text":"out"},{"type":"file-data","data":"aGk=","mediaType":"text/plain"}]'
+    )
     assert sent(CLAUDE, row)[1]["content"][0]["content"] == [{"type": "text", "text": "out"}]
 
 
@@ -127,8 +144,12 @@ def test_images_of_a_result_follow_as_a_user_message_on_chat():
 def test_tool_calls_move_behind_other_blocks_up_to_the_next_thinking_block():
     signed = {"type": "reasoning", "text": "t", "metadata": {"anthropic": {"signature": "s"}}}
     unsigned = {"type": "reasoning", "text": "u"}
-    row = assistant(START, text("A"), tool("c1"), unsigned, text("B"), signed, tool("c2"), text("C"), modelID="claude-1")
-    kinds = [block.get("text") or block.get("id") or block["type"] for block in sent(CLAUDE, row)[0]["content"]]
+    row = assistant(
+        START, text("A"), tool("c1"), unsigned, text("B"), signed, tool("c2"), text("C"), modelID="claude-1"
+    )
+    kinds = [
+        block.get("text") or block.get("id") or block["type"] for block in sent(CLAUDE, row)[0]["content"]
+    ]
     assert kinds == ["A", "B", "c1", "thinking", "C", "c2"]
 
 
@@ -150,7 +171,9 @@ def test_failed_turns_are_left_out_and_aborted_ones_with_content_are_not():
 
 
 def test_pending_and_running_calls_get_an_interrupted_result_and_unknown_states_none():
-    messages = sent(CHAT, assistant(START, tool("c1", "pending"), tool("c2", "running"), tool("c3", "waiting")))
+    messages = sent(
+        CHAT, assistant(START, tool("c1", "pending"), tool("c2", "running"), tool("c3", "waiting"))
+    )
     assert [call["id"] for call in messages[0]["tool_calls"]] == ["c1", "c2"]
     assert {m["content"] for m in messages[1:]} == {"[Tool execution was interrupted]"}
 
@@ -166,11 +189,15 @@ def test_with_repairs_twins_collapse_to_the_most_informative_at_the_place_of_the
 
 
 def test_with_repairs_a_failed_step_that_lost_its_thinking_loses_its_tools_on_claude():
-    lost = assistant(START, {"type": "reasoning", "text": ""}, tool("c1"), text("said"), error=ABORTED, modelID="claude-1")
+    lost = assistant(
+        START, {"type": "reasoning", "text": ""}, tool("c1"), text("said"), error=ABORTED, modelID="claude-1"
+    )
     kept = sent(CLAUDE, lost)
     assert [block["type"] for block in kept[0]["content"]] == ["text", "tool_use"]
     assert [m["content"] for m in sent(CLAUDE, lost, repairs=True)] == [[{"type": "text", "text": "said"}]]
-    with_text = assistant(START, {"type": "reasoning", "text": "hm"}, tool("c1"), error=ABORTED, modelID="claude-1")
+    with_text = assistant(
+        START, {"type": "reasoning", "text": "hm"}, tool("c1"), error=ABORTED, modelID="claude-1"
+    )
     assert sent(CLAUDE, with_text, repairs=True) == sent(CLAUDE, with_text)
 
 
@@ -206,7 +233,13 @@ def test_history_starts_at_the_last_finished_compaction():
 
 
 def test_the_tail_a_compaction_keeps_comes_behind_its_summary():
-    rows = (user(text("old")), user(text("tail")), user(compaction(tail_start_id="m1")), summary("m2"), user(text("new")))
+    rows = (
+        user(text("old")),
+        user(text("tail")),
+        user(compaction(tail_start_id="m1")),
+        summary("m2"),
+        user(text("new")),
+    )
     assert [m["content"] for m in sent(CHAT, *rows)] == ["What did we do so far?", "sum", "tail", "new"]
 
 
@@ -244,7 +277,10 @@ def test_a_session_whose_first_request_was_the_turn_opens_with_no_task(name):
 
 
 def test_an_open_subtask_is_run_first():
-    assert opens_with_task(session(user(text("q")), assistant(text("a")), user({"type": "subtask"}))) == "subtask"
+    assert (
+        opens_with_task(session(user(text("q")), assistant(text("a")), user({"type": "subtask"})))
+        == "subtask"
+    )
 
 
 def test_mistral_ids_are_nine_characters_and_an_answer_stands_between_results_and_user():
@@ -255,14 +291,18 @@ def test_mistral_ids_are_nine_characters_and_an_answer_stands_between_results_an
 
 
 def test_deepseek_gets_its_reasoning_field_on_every_answer():
-    messages = sent(replace(CHAT, model="deepseek-v4"), assistant(START, text("a")), assistant(START, tool("c")))
+    messages = sent(
+        replace(CHAT, model="deepseek-v4"), assistant(START, text("a")), assistant(START, tool("c"))
+    )
     assert [m["reasoning_content"] for m in messages if m["role"] == "assistant"] == ["", ""]
 
 
 def test_numbers_and_surrogates_are_written_as_javascript_writes_them():
     raw = json.loads('{"b": 1e400, "1": 12345678901234567890, "s": "\\ud83d"}')
     [call, _] = sent(CHAT, assistant(START, tool("c", input=raw)))
-    assert call["tool_calls"][0]["function"]["arguments"] == '{"1":12345678901234567000,"b":null,"s":"\\ud83d"}'
+    assert (
+        call["tool_calls"][0]["function"]["arguments"] == '{"1":12345678901234567000,"b":null,"s":"\\ud83d"}'
+    )
     assert sent(CHAT, user(text("\ud83d")))[0]["content"] == "\ufffd"
 
 
@@ -277,7 +317,9 @@ def test_a_row_that_is_not_json_stops_the_session():
 
 def test_a_session_column_that_is_not_json_stops_the_session():
     broken = session(user(text("q")), revert="{")
-    assert [(fault.table, fault.path, fault.fatal) for fault in broken.faults if fault.rule == "corrupt-json"] == [("session", "revert", True)]
+    assert [
+        (fault.table, fault.path, fault.fatal) for fault in broken.faults if fault.rule == "corrupt-json"
+    ] == [("session", "revert", True)]
     with pytest.raises(LoweringError):
         lower(broken, CHAT)
 
@@ -289,22 +331,54 @@ def test_a_broken_part_that_is_not_replayed_stops_nothing():
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,
 )
-known = st.sampled_from(["type", "text", "metadata", "state", "callID", "tool", "mime", "url", "filename", "synthetic", "ignored", "auto", "tail_start_id"])
-states = st.dictionaries(st.sampled_from(["status", "input", "output", "error", "metadata", "time", "attachments"]), json_values)
+known = st.sampled_from(
+    [
+        "type",
+        "text",
+        "metadata",
+        "state",
+        "callID",
+        "tool",
+        "mime",
+        "url",
+        "filename",
+        "synthetic",
+        "ignored",
+        "auto",
+        "tail_start_id",
+    ]
+)
+states = st.dictionaries(
+    st.sampled_from(["status", "input", "output", "error", "metadata", "time", "attachments"]), json_values
+)
 
 
 @st.composite
 def parts(draw):
     part = draw(st.dictionaries(known, json_values, max_size=5))
-    part["type"] = draw(st.sampled_from(["text", "reasoning", "tool", "file", "compaction", "step-start", "patch", "new-kind"]))
+    part["type"] = draw(
+        st.sampled_from(
+            ["text", "reasoning", "tool", "file", "compaction", "step-start", "patch", "new-kind"]
+        )
+    )
     if draw(st.booleans()):
-        part["state"] = draw(states) | {"status": draw(st.sampled_from(["completed", "error", "pending", "odd"]))}
+        part["state"] = draw(states) | {
+            "status": draw(st.sampled_from(["completed", "error", "pending", "odd"]))
+        }
     if draw(st.booleans()):
-        part["state"] = {**part["state"], "attachments": [draw(json_values), file("image/png", PNG)]} if isinstance(part.get("state"), dict) else 1
+        part["state"] = (
+            {**part["state"], "attachments": [draw(json_values), file("image/png", PNG)]}
+            if isinstance(part.get("state"), dict)
+            else 1
+        )
     return part
 
 

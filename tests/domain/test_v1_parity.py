@@ -11,7 +11,9 @@ from sessions_app.domain.lowering import LoweringError, body
 from tests.domain.v1rows import corpus_rows, index, recorded_target, recording
 
 TURNS = [name for name, entry in index().items() if entry.get("parity")]
-REFUSED = [name for name, entry in index().items() if entry.get("next_recorded") and entry.get("requests") == []]
+REFUSED = [
+    name for name, entry in index().items() if entry.get("next_recorded") and entry.get("requests") == []
+]
 AFTER_TASK = [
     name
     for name, entry in index().items()
@@ -29,7 +31,9 @@ def without_marks(value: Any) -> Any:
 def sent(name: str) -> Any:
     recorded = recording(name)
     target = recorded_target(recorded)
-    result = body(decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt="continue")
+    result = body(
+        decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt="continue"
+    )
     assert result.verified
     for path, origin in result.provenance.items():
         at = result.body
@@ -51,7 +55,13 @@ def exact(value: Any) -> Any:
 
 
 def inputs(messages: list[dict[str, Any]]) -> list[list[str]]:
-    return [list(block["input"]) for m in messages if isinstance(m["content"], list) for block in m["content"] if isinstance(block.get("input"), dict)]
+    return [
+        list(block["input"])
+        for m in messages
+        if isinstance(m["content"], list)
+        for block in m["content"]
+        if isinstance(block.get("input"), dict)
+    ]
 
 
 @pytest.mark.parametrize("name", TURNS)

@@ -60,7 +60,12 @@ def recorded_target(recorded: dict[str, Any]) -> Target:
 
 
 def user(*parts: dict[str, Any], **data: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
-    return {"role": "user", "agent": "build", "model": {"providerID": "acme", "modelID": "m-1"}, **data}, parts
+    return {
+        "role": "user",
+        "agent": "build",
+        "model": {"providerID": "acme", "modelID": "m-1"},
+        **data,
+    }, parts
 
 
 def assistant(*parts: dict[str, Any], **data: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:
@@ -72,7 +77,15 @@ def text(value: Any, **more: Any) -> dict[str, Any]:
 
 
 def tool(call_id: str, status: str = "completed", **more: Any) -> dict[str, Any]:
-    state = {"status": status, "input": {"a": 1}, "output": "out", "error": "bad", "time": {"start": 1, "end": 2}, "title": "", "metadata": {}}
+    state = {
+        "status": status,
+        "input": {"a": 1},
+        "output": "out",
+        "error": "bad",
+        "time": {"start": 1, "end": 2},
+        "title": "",
+        "metadata": {},
+    }
     part = {"type": "tool", "tool": "bash", "callID": call_id, "state": state}
     for key, value in more.items():
         (part if key in ("tool", "metadata") else state)[key] = value

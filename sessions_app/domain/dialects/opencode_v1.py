@@ -59,7 +59,15 @@ def session_faults(rows: SessionRows) -> list[RowFault]:
             try:
                 jsjson.loads(value)
             except ValueError as error:
-                fault = RowFault("session", rows.id, column, str(error), "corrupt-json", fatal=True, words=schema.UNEXPECTED)
+                fault = RowFault(
+                    "session",
+                    rows.id,
+                    column,
+                    str(error),
+                    "corrupt-json",
+                    fatal=True,
+                    words=schema.UNEXPECTED,
+                )
                 faults.append(fault)
     return faults
 
@@ -118,13 +126,21 @@ def _decoded(row: Row, table: str) -> tuple[dict[str, Any], str, RowFault | None
         else:
             if isinstance(value, dict):
                 return value, raw, None
-            fault = RowFault(table, str(row.get("id", "")), "", f"Expected an object, got {schema.shown(value)}", "undecodable-row")
+            fault = RowFault(
+                table,
+                str(row.get("id", "")),
+                "",
+                f"Expected an object, got {schema.shown(value)}",
+                "undecodable-row",
+            )
             return {}, raw, fault
     elif isinstance(raw, bytes):
         raw, reason = raw.decode("utf-8", "replace"), "a BLOB, not text"
     else:
         raw, reason = "" if raw is None else str(raw), f"{schema.shown(raw)}, not text"
-    fault = RowFault(table, str(row.get("id", "")), "", reason, "corrupt-json", fatal=True, words=schema.UNEXPECTED)
+    fault = RowFault(
+        table, str(row.get("id", "")), "", reason, "corrupt-json", fatal=True, words=schema.UNEXPECTED
+    )
     return {}, raw, fault
 
 
@@ -134,7 +150,11 @@ def _created(row: Row, data: Mapping[str, Any]) -> int:
     if not isinstance(value, (int, float)):
         time = data.get("time")
         value = time.get("created") if isinstance(time, dict) else None
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**63 else 0
+    return (
+        int(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**63
+        else 0
+    )
 
 
 def _part(row: Row, index: int) -> Part:
@@ -146,11 +166,17 @@ def _part(row: Row, index: int) -> Part:
         fault = schema.part_fault(str(row.get("id", "")), kind, data)
     build: Callable[..., Part] = _BUILDERS.get(kind, OtherPart)
     fields = _FIELDS[kind](data) if kind in _FIELDS else {}
-    return build(str(row.get("id", "")), str(row.get("message_id", "")), index, kind, data, raw, row, fault, **fields)
+    return build(
+        str(row.get("id", "")), str(row.get("message_id", "")), index, kind, data, raw, row, fault, **fields
+    )
 
 
 def _text(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {"text": data.get("text"), "synthetic": data.get("synthetic") is True, "ignored": bool(data.get("ignored"))}
+    return {
+        "text": data.get("text"),
+        "synthetic": data.get("synthetic") is True,
+        "ignored": bool(data.get("ignored")),
+    }
 
 
 def _reasoning(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,7 +304,9 @@ class _Compiler:
             times = self.rows.session
         row["session_id"] = self.rows.id
         for column in ("time_created", "time_updated"):
-            row[column] = operation.columns.get(column, operation.columns.get("time_created", times.get("time_created")))
+            row[column] = operation.columns.get(
+                column, operation.columns.get("time_created", times.get("time_created"))
+            )
         row["data"] = to_text(operation.data)
         self.after[table][key] = changed_columns(row, operation.columns)
 

@@ -57,7 +57,13 @@ def shown(value: Any) -> str:
         return f'"{value[:40]}"'
     if isinstance(value, (int, float)):
         return str(value)
-    return "an array" if isinstance(value, list) else "an object" if isinstance(value, dict) else type(value).__name__
+    return (
+        "an array"
+        if isinstance(value, list)
+        else "an object"
+        if isinstance(value, dict)
+        else type(value).__name__
+    )
 
 
 def _state(state: Mapping[str, Any]) -> tuple[str, str]:
@@ -112,14 +118,20 @@ def _stops_tool(data: Mapping[str, Any]) -> tuple[str, str, str] | None:
 def replaced_output(state: Mapping[str, Any]) -> bool:
     """An interrupted error that kept its output is sent as an output (wire-rules 6.1 step 5)."""
     metadata = state.get("metadata")
-    return isinstance(metadata, dict) and metadata.get("interrupted") is True and isinstance(metadata.get("output"), str)
+    return (
+        isinstance(metadata, dict)
+        and metadata.get("interrupted") is True
+        and isinstance(metadata.get("output"), str)
+    )
 
 
 def _truthy(value: Any, key: str) -> bool:
     return isinstance(value, dict) and bool(value.get(key))
 
 
-def _first(fields: tuple[_Field, ...], data: Mapping[str, Any], under: tuple[str, ...] = ()) -> tuple[str, str]:
+def _first(
+    fields: tuple[_Field, ...], data: Mapping[str, Any], under: tuple[str, ...] = ()
+) -> tuple[str, str]:
     """Path and reason of the first field that is not as expected; ("", "") where all are."""
     for path, expected, required in fields:
         value: Any = data
@@ -137,7 +149,11 @@ def _first(fields: tuple[_Field, ...], data: Mapping[str, Any], under: tuple[str
 
 def _reason(path: tuple[str, ...], expected: str, value: Any) -> str:
     where = "".join(f'["{key}"]' for key in path)
-    return f"Missing key at {where}" if value is _ABSENT else f"Expected {expected}, got {shown(value)} at {where}"
+    return (
+        f"Missing key at {where}"
+        if value is _ABSENT
+        else f"Expected {expected}, got {shown(value)} at {where}"
+    )
 
 
 def _number(value: Any) -> bool:
@@ -166,7 +182,14 @@ _TIMES: Final = "non-negative integer"
 # Counters below zero are the rule usage-counters-wrong's business.
 _TOKENS = (
     *_required("tokens", "tokens.cache", kind="object"),
-    *_required("tokens.input", "tokens.output", "tokens.reasoning", "tokens.cache.read", "tokens.cache.write", kind="number"),
+    *_required(
+        "tokens.input",
+        "tokens.output",
+        "tokens.reasoning",
+        "tokens.cache.read",
+        "tokens.cache.write",
+        kind="number",
+    ),
 )
 _MESSAGES: dict[str, tuple[_Field, ...]] = {
     "user": (
@@ -206,13 +229,22 @@ _PARTS: dict[str, tuple[_Field, ...]] = {
     ),
     "tool": (*_required("callID", "tool"), *_optional("metadata", kind="object")),
     "step-start": _optional("snapshot"),
-    "step-finish": (*_required("reason"), *_optional("snapshot"), *_required("cost", kind="number"), *_TOKENS),
+    "step-finish": (
+        *_required("reason"),
+        *_optional("snapshot"),
+        *_required("cost", kind="number"),
+        *_TOKENS,
+    ),
     "snapshot": _required("snapshot"),
     "patch": (*_required("hash"), *_required("files", kind="array")),
     "agent": _required("name"),
     "subtask": _required("prompt", "description", "agent"),
     "retry": (*_required("attempt", kind="number"), *_required("error", "time", kind="object")),
-    "compaction": (*_required("auto", kind="boolean"), *_optional("overflow", kind="boolean"), *_optional("tail_start_id")),
+    "compaction": (
+        *_required("auto", kind="boolean"),
+        *_optional("overflow", kind="boolean"),
+        *_optional("tail_start_id"),
+    ),
 }
 # ``input`` is not asked for: what a model sent as arguments is the rule tool-input-malformed's business.
 _STATES: dict[str, tuple[_Field, ...]] = {

@@ -13,7 +13,13 @@ from sessions_app.domain.rowdoc import to_text
 
 def changed_columns(row: Row, columns: Mapping[str, Any]) -> Row:
     """``row`` with ``columns`` replaced; a JSON column given as an object is written as compact text."""
-    return {**row, **{name: to_text(value) if isinstance(value, (dict, list)) else value for name, value in columns.items()}}
+    return {
+        **row,
+        **{
+            name: to_text(value) if isinstance(value, (dict, list)) else value
+            for name, value in columns.items()
+        },
+    }
 
 
 def edited_data(row: Row, edits: Iterable[Edit]) -> Row:

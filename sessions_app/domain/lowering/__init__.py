@@ -16,7 +16,11 @@ _NOBODY: Final = Origin("", "")
 
 
 def lower(
-    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None, generation: int | None = None
+    session: Session,
+    target: Target,
+    repairs: bool = True,
+    next_prompt: str | None = None,
+    generation: int | None = None,
 ) -> Lowered:
     """The canonical messages that ``session``'s client would send to ``target``; with ``next_prompt`` sent as one more user message.
 
@@ -32,13 +36,19 @@ def lower(
 
     lowered = lower_v2(session, target, repairs, generation)
     if next_prompt is not None:
-        lowered.messages.append({"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}})
+        lowered.messages.append(
+            {"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}}
+        )
         lowered.origins.append([_NOBODY])
     return lowered
 
 
 def body(
-    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None, generation: int | None = None
+    session: Session,
+    target: Target,
+    repairs: bool = True,
+    next_prompt: str | None = None,
+    generation: int | None = None,
 ) -> Body:
     """The request body of ``lower(...)`` in the target's protocol, written as the session's client writes it.
 

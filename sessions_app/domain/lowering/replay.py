@@ -45,7 +45,9 @@ def compacted(messages: Sequence[Message]) -> list[Message]:
         if tail_id is None:
             continue
         tail = next((at for at, message in enumerate(kept[:index]) if message.id == tail_id), None)
-        summary = next((at for at in range(index + 1, len(kept)) if _summarises(kept[at], kept[index].id)), None)
+        summary = next(
+            (at for at in range(index + 1, len(kept)) if _summarises(kept[at], kept[index].id)), None
+        )
         # The newest compaction that qualifies is moved; older ones inside its tail stay where they are (F13).
         if tail is not None and summary is not None:
             return [*kept[index : summary + 1], *kept[tail:index], *kept[summary + 1 :]]
@@ -78,7 +80,9 @@ def _start(messages: Sequence[Message]) -> int:
             if compaction is not None:
                 if compaction.tail_start_id is None:
                     return index
-                return next((at for at in range(index, -1, -1) if messages[at].id == compaction.tail_start_id), 0)
+                return next(
+                    (at for at in range(index, -1, -1) if messages[at].id == compaction.tail_start_id), 0
+                )
         elif _finished_summary(message):
             summarised.add(message.parent_id or "")
     return 0
@@ -86,7 +90,12 @@ def _start(messages: Sequence[Message]) -> int:
 
 def _finished_summary(message: Message) -> bool:
     data = message.data
-    return message.is_assistant and bool(data.get("summary")) and bool(data.get("finish")) and not data.get("error")
+    return (
+        message.is_assistant
+        and bool(data.get("summary"))
+        and bool(data.get("finish"))
+        and not data.get("error")
+    )
 
 
 def _compaction(message: Message) -> CompactionPart | None:

@@ -45,7 +45,9 @@ NOBODY: Final = Origin("", "")
 type _Block = tuple[dict[str, Any], Origin]
 
 
-def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None) -> Lowered:
+def lower_v1(
+    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None
+) -> Lowered:
     """The canonical messages of the next request's history; with ``next_prompt``, of the next request itself.
 
     ``repairs`` on collapses twins and drops the tools of failed steps that lost their thinking (design 6); off is what the client
@@ -54,7 +56,9 @@ def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt
     for fault in session.faults:
         # The client parses every row of the session before it looks at one.
         if fault.fatal and fault.rule == "corrupt-json" and fault.table in ("session", "message", "part"):
-            raise LoweringError("corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id))
+            raise LoweringError(
+                "corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id)
+            )
     messages = replayed(session)
     lowering = _Lowering(target, repairs)
     for message in messages:
@@ -131,13 +135,17 @@ class _Lowering:
         media: list[_Block] = []
         for step in _steps(parts):
             if self.repairs and message.data.get("error") and same_model and loses_tools(step, self.package):
-                self.lowered.notes += [Origin(message.id, part.id) for part in step if isinstance(part, ToolPart)]
+                self.lowered.notes += [
+                    Origin(message.id, part.id) for part in step if isinstance(part, ToolPart)
+                ]
                 step = [part for part in step if not isinstance(part, ToolPart)]
             self._step(message, step, same_model, signed, media)
         if media:
             self._push("user", "", [({"type": "text", "text": ATTACHED}, NOBODY), *media])
 
-    def _step(self, message: Message, step: Sequence[Part], same_model: bool, signed: bool, media: list[_Block]) -> None:
+    def _step(
+        self, message: Message, step: Sequence[Part], same_model: bool, signed: bool, media: list[_Block]
+    ) -> None:
         """One assistant message, and behind it one tool message with the results of its client tools (6.1 step 6)."""
         blocks: list[_Block] = []
         results: list[_Block] = []
@@ -171,13 +179,23 @@ class _Lowering:
         shared: dict[str, Any] = {"id": part.call_id, "name": _name(part)}
         if part.provider_executed:
             shared["providerExecuted"] = True
-        metadata = {key: value for key, value in _object(part.data.get("metadata")).items() if key != "providerExecuted"}
+        metadata = {
+            key: value
+            for key, value in _object(part.data.get("metadata")).items()
+            if key != "providerExecuted"
+        }
         if same_model and metadata:
             shared["providerMetadata"] = _checked(metadata, origin)
         call = {"type": "tool-call", "id": shared["id"], "name": shared["name"]}
         if part.has_input:
             call["input"] = _finite(part.input)
-        return {**call, **shared}, {"type": "tool-result", "id": shared["id"], "name": shared["name"], "result": result, **shared}
+        return {**call, **shared}, {
+            "type": "tool-result",
+            "id": shared["id"],
+            "name": shared["name"],
+            "result": result,
+            **shared,
+        }
 
     def _result(self, part: ToolPart, origin: Origin, media: list[_Block]) -> dict[str, Any] | None:
         state = part.state

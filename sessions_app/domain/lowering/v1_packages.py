@@ -53,7 +53,9 @@ def keeps_media(package: str, model: str, mime: str) -> bool:
 def has_state(package: str, metadata: Any) -> bool:
     """Whether reasoning without text is kept for its provider state (9.2b): a signature or redacted data of that package's key."""
     state = metadata.get(SIGNED_BY.get(package, "")) if isinstance(metadata, dict) else None
-    return isinstance(state, dict) and (state.get("signature") is not None or state.get("redactedData") is not None)
+    return isinstance(state, dict) and (
+        state.get("signature") is not None or state.get("redactedData") is not None
+    )
 
 
 def loses_tools(step: Iterable[Part], package: str) -> bool:

@@ -38,14 +38,19 @@ def write(lowered: Lowered, target: Target) -> Body:
         provenance[at] = group[0].origin
         for position, (_, origin) in enumerate(blocks):
             provenance[*at, "content", position] = origin
-        messages.append({"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]})
+        messages.append(
+            {"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]}
+        )
     body = {"model": target.model, "messages": messages}
     return Body("anthropic-messages", body, provenance, verified=package_of(target) == ANTHROPIC)
 
 
 def _user(message: PromptMessage) -> _Blocks:
     write_block = _result if message.role == "tool" else _user_block
-    return [(write_block(block, origin), origin) for block, origin in zip(message.blocks, message.origins, strict=True)]
+    return [
+        (write_block(block, origin), origin)
+        for block, origin in zip(message.blocks, message.origins, strict=True)
+    ]
 
 
 def _user_block(block: dict[str, Any], origin: Origin) -> dict[str, Any]:
@@ -53,7 +58,10 @@ def _user_block(block: dict[str, Any], origin: Origin) -> dict[str, Any]:
         return {"type": "text", "text": block["text"]}
     media_type = block["mediaType"]
     if media_type.startswith("image/"):
-        return {"type": "image", "source": _source(block, "image/jpeg" if media_type == "image/*" else media_type)}
+        return {
+            "type": "image",
+            "source": _source(block, "image/jpeg" if media_type == "image/*" else media_type),
+        }
     if media_type == "application/pdf":
         document = {"type": "document", "source": _source(block, media_type)}
     elif media_type == "text/plain" and "data" in block:
@@ -87,10 +95,19 @@ def _item(item: dict[str, Any]) -> dict[str, Any] | None:
     """An item inside a result; kinds other than text, images and PDF are dropped (6.8 F7)."""
     if item["type"] == "text":
         return {"type": "text", "text": item["text"]}
-    kind = "image" if item["mime"].startswith("image/") else "document" if item["mime"] == "application/pdf" else ""
+    kind = (
+        "image"
+        if item["mime"].startswith("image/")
+        else "document"
+        if item["mime"] == "application/pdf"
+        else ""
+    )
     if not kind:
         return None
-    return {"type": kind, "source": {"type": "base64", "media_type": item["mime"], "data": item["uri"].partition(",")[2]}}
+    return {
+        "type": kind,
+        "source": {"type": "base64", "media_type": item["mime"], "data": item["uri"].partition(",")[2]},
+    }
 
 
 def _assistant(message: PromptMessage) -> _Blocks:
@@ -181,4 +198,3 @@ def _error_told(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return told if isinstance(told, dict) else {}
-

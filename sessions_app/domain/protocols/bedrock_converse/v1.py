@@ -45,7 +45,9 @@ def write(lowered: Lowered, target: Target) -> Body:
         provenance[at] = group[0].origin
         for position, (_, origin) in enumerate(blocks):
             provenance[*at, "content", position] = origin
-        messages.append({"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]})
+        messages.append(
+            {"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]}
+        )
     body = {"modelId": target.model, "messages": messages}
     return Body("bedrock-converse", body, provenance, verified=False)
 
@@ -60,7 +62,12 @@ class _Writer:
         blocks: _Blocks = []
         for block, origin in zip(message.blocks, message.origins, strict=True):
             if message.role == "tool":
-                written = {"toolResult": {"toolUseId": block["id"], "content": self._content(block["result"], origin)}}
+                written = {
+                    "toolResult": {
+                        "toolUseId": block["id"],
+                        "content": self._content(block["result"], origin),
+                    }
+                }
             elif block["type"] == "text":
                 written = {"text": block["text"]}
             else:

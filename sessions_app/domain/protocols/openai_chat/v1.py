@@ -151,4 +151,3 @@ def _file(block: dict[str, Any], origin: Origin) -> dict[str, Any]:
     if media_type.startswith("text/") and data is not None:
         return {"type": "text", "text": decoded_text(data)}
     raise unsupported(f"file part media type {media_type}", origin)
-

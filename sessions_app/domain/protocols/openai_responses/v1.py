@@ -126,7 +126,11 @@ def _user_part(block: _Json, origin: Origin, index: int) -> _Json:
     if "url" in block:
         return {"type": "input_file", "file_url": block["url"]}
     name = block.get("filename") or f"part-{index}.pdf"
-    return {"type": "input_file", "filename": name, "file_data": f"data:application/pdf;base64,{block['data']}"}
+    return {
+        "type": "input_file",
+        "filename": name,
+        "file_data": f"data:application/pdf;base64,{block['data']}",
+    }
 
 
 def _output(result: _Json) -> Any:
