@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Message, Part, ReasoningPart, StepFinishPart, StepStartPart, TextPart, ToolPart
-from ..repair import REMOVE, Edit
-from ..turns import Attempt, attempts
+from sessions_app.domain.model import (
+    Message,
+    Part,
+    ReasoningPart,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
+from sessions_app.domain.repair import REMOVE, Edit
+from sessions_app.domain.turns import Attempt, attempts
+
 from .base import Choice, Context, Finding, Rule
 from .ops import delete_part, edit_message, edit_session, insert_part, is_v2, last_time
 

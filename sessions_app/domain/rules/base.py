@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from ..lowering import body as lower_body
-from ..lowering.types import Body, LoweringError
-from ..model import Message, Part, Session, ToolPart
-from ..repair import Operation
-from ..target import Target, infer_target
-from ..turns import Turn, turns
-from ..verdict import Verdict, Violation
-from ..verdicts import verdict as judge
+from sessions_app.domain.lowering import body as lower_body
+from sessions_app.domain.lowering.types import Body, LoweringError
+from sessions_app.domain.model import Message, Part, Session, ToolPart
+from sessions_app.domain.repair import Operation
+from sessions_app.domain.target import Target, infer_target
+from sessions_app.domain.turns import Turn, turns
+from sessions_app.domain.verdict import Verdict, Violation
+from sessions_app.domain.verdicts import verdict as judge
+
 from .ops import wire_call_id
 
 type Severity = Literal["blocked", "at-risk", "info"]

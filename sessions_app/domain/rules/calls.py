@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ..lowering.dedupe import winners
-from ..model import Message, Part, StepStartPart, TextPart, ToolPart
-from ..repair import Edit, Operation
-from .base import Choice, Context, Finding, Rule
+from sessions_app.domain.lowering.dedupe import winners
+from sessions_app.domain.model import Message, Part, StepStartPart, TextPart, ToolPart
+from sessions_app.domain.repair import Edit, Operation
+from sessions_app.domain.verdict import Violation
+
+from .base import Choice, Context, Finding, Rule, refused
 from .ops import (
     call_id_path,
     close_tool,
@@ -168,14 +170,15 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
 
 
 def find_orphans(context: Context) -> Iterator[Finding]:
-    """Calls that reach the provider without a result."""
-    named = {violation.part: violation for violation in context.violations if "orphan-tool-use" in violation.faults}
+    """Calls that reach the provider without a result. V1 pairs every call of the client's own tools; only what the provider itself
+    executed can lose its result there (wire-rules 6.8 F8)."""
+    named = [violation for violation in context.violations if "orphan-tool-use" in violation.faults]
     for message, tool in context.tools:
         lacks = is_v2(message) and tool.status in OPEN_STATUSES and not tool.provider_executed
-        if not lacks and not (tool.id in named and _unanswered(tool)):
+        violation = next((one for one in named if _names(one, message, tool)), None)
+        if not lacks and not (violation and tool.provider_executed):
             continue
-        severity, details = context.severity("at-risk", "orphan-tool-use", messages=(message.id,), parts=(tool.id,))
-        open_call = tool.status in OPEN_STATUSES
+        open_call = lacks
         close = Choice(
             "close",
             "Close it with an error result that says the outcome is unknown",
@@ -190,20 +193,20 @@ def find_orphans(context: Context) -> Iterator[Finding]:
         )
         yield Finding(
             "orphan-tool-use",
-            severity,
+            "blocked" if violation else "at-risk",
             "safe" if open_call else "lossy",
             (message.id,),
             (tool.id,),
             f"The call {tool.call_id} of {tool.tool} is sent without a result (status {tool.status})",
-            {"call_id": tool.call_id, "status": tool.status, **details},
+            {"call_id": tool.call_id, "status": tool.status, **refused(violation)},
             (close, text) if open_call else (text,),
             mark=tool.call_id,
         )
 
 
-def _unanswered(tool: ToolPart) -> bool:
-    """V1 pairs every call of the client's own tools; only what the provider itself executed can lose its result (6.8 F8)."""
-    return tool.provider_executed or tool.status in OPEN_STATUSES
+def _names(violation: Violation, message: Message, tool: ToolPart) -> bool:
+    """One violation may name several calls of a message in its text."""
+    return violation.part == tool.id or (violation.message == message.id and bool(tool.call_id) and tool.call_id in violation.error)
 
 
 def find_stuck(context: Context) -> Iterator[Finding]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..model import CompactionPart, Message, TextPart
-from ..repair import REMOVE, Edit
+from sessions_app.domain.model import CompactionPart, Message, TextPart
+from sessions_app.domain.repair import REMOVE, Edit
+
 from .base import Choice, Context, Finding, Rule, refused
 from .content import blank, holds_answer
 from .ops import delete_message, edit_message, edit_part

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import FilePart, Message, Part, ReasoningPart, TextPart, ToolPart
-from ..repair import REMOVE, Edit, Operation
+from sessions_app.domain.model import FilePart, Message, Part, ReasoningPart, TextPart, ToolPart
+from sessions_app.domain.repair import REMOVE, Edit, Operation
+
 from .base import Choice, Context, Finding, Rule, refused
-from .ops import delete_message, delete_part, edit_message, edit_part, insert_part, is_v2, take_out
+from .ops import (
+    delete_message,
+    delete_part,
+    edit_message,
+    edit_part,
+    insert_part,
+    insert_prompt,
+    is_v2,
+    take_out,
+)
 
 PLACEHOLDER = "(no text was entered)"
 FIRST_TURN = "(the beginning of this conversation is not stored)"
@@ -175,7 +185,7 @@ def find_empty_messages(context: Context) -> Iterator[Finding]:
         if is_v2(message) or message.parts or message.fault is not None:
             continue
         choices: tuple[Choice, ...] = ()
-        if message.is_assistant and (message.completed_at is not None or message.error is not None) or (
+        if (message.is_assistant and (message.completed_at is not None or message.error is not None)) or (
             message.is_user and message.id not in parents
         ):
             choices = (Choice("remove", "Remove the row: it holds nothing", "safe", (delete_message(message, "it has no parts"),)),)
@@ -237,34 +247,31 @@ def find_role_order(context: Context) -> Iterator[Finding]:
         if violation.faults[:1] != ("role-order",) or (violation.rule, violation.message) in seen:
             continue
         seen.add((violation.rule, violation.message))
-        message = context.session.message(violation.message)
+        choices = _order_choices(context, context.session.message(violation.message))
         yield Finding(
             "role-order",
             "blocked",
-            "manual",
+            "lossy" if choices else "manual",
             (violation.message,) if violation.message else (),
             (),
             f"The order of roles at {violation.position or 'the start'} is refused",
             refused(violation),
-            _order_choices(context, message),
+            choices,
             mark=violation.rule + violation.position,
         )
 
 
 def _order_choices(context: Context, message: Message | None) -> tuple[Choice, ...]:
-    """For a history that begins with an answer: give its prompt a text, or let the history begin with the next prompt."""
+    """For a history that begins with an answer: a short prompt before it, or a cut at the next prompt."""
     if message is None or not message.is_assistant or is_v2(message):
         return ()
-    earlier = [other for other in context.messages[: context.messages.index(message)] if other.is_user]
-    if any(other.id in context.sent_messages for other in context.messages[: context.messages.index(message)]):
+    earlier = context.messages[: context.messages.index(message)]
+    if any(other.id in context.sent_messages for other in earlier):
         return ()
     choices = []
-    if earlier and earlier[-1].parts:
-        user = earlier[-1]
-        data = {"type": "text", "text": FIRST_TURN, "synthetic": True}
-        why = "the history must begin with a user message"
-        operation = insert_part(user, data, user.parts[-1], None, why)
-        choices.append(Choice("placeholder", f"Add a short text to {user.id}, so that it is sent", "lossy", (operation,)))
+    first = _first_prompt(message, earlier)
+    if first:
+        choices.append(Choice("placeholder", f"Put “{FIRST_TURN}” before it as the prompt", "lossy", first))
     answers: list[Operation] = []
     for other in context.messages:
         if other.is_user and any(sends_text(part) for part in other.parts):
@@ -273,6 +280,19 @@ def _order_choices(context: Context, message: Message | None) -> tuple[Choice, .
         if other.is_assistant:
             answers.append(delete_message(other, "the history must begin with a user message"))
     return tuple(choices)
+
+
+def _first_prompt(message: Message, earlier: list[Message]) -> tuple[Operation, ...]:
+    """A synthetic text in the prompt that is there but not sent, else a new prompt in front."""
+    data = {"type": "text", "text": FIRST_TURN, "synthetic": True}
+    why = "the history must begin with a user message"
+    prompts = [other for other in earlier if other.is_user and other.parts]
+    try:
+        if prompts:
+            return (insert_part(prompts[-1], data, prompts[-1].parts[-1], None, why),)
+        return insert_prompt(message, data, why)
+    except ValueError:
+        return ()
 
 
 RULES = (
@@ -326,7 +346,7 @@ RULES = (
         "role-order",
         "The order of roles is refused",
         "blocked",
-        "manual",
+        "lossy",
         what="Two messages of one role follow each other, or the history does not begin with a user message.",
         rejected=(
             "Bedrock: \"A conversation must alternate between user and assistant roles\"; Mistral and Gemma templates: \"Conversation roles "
@@ -334,8 +354,8 @@ RULES = (
             "user turn\". Anthropic itself merges equal roles."
         ),
         why="A message between was skipped or deleted, or a cut left an answer in front.",
-        repair="By hand: a short text can be added to the first prompt, or the history can begin with the next prompt. No prompt is deleted.",
-        order=940,
+        repair="Where the history begins with an answer, a short synthetic prompt is put before it, or it begins with the next prompt. No prompt is deleted; the rest is done by hand.",
+        order=320,
         find=find_role_order,
     ),
 )

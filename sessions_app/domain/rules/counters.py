@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..model import StepFinishPart
+from sessions_app.domain.model import StepFinishPart
+
 from .base import Choice, Context, Finding, Rule
 from .ops import edit_session
 

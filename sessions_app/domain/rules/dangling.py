@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..jsjson import loads
-from ..lowering.replay import replayed
-from ..lowering.types import LoweringError
-from ..model import CompactionPart, Message
-from ..repair import REMOVE, Edit
+from sessions_app.domain.jsjson import loads
+from sessions_app.domain.lowering.replay import replayed
+from sessions_app.domain.lowering.types import LoweringError
+from sessions_app.domain.model import CompactionPart, Message
+from sessions_app.domain.repair import REMOVE, Edit
+
 from .base import Choice, Context, Finding, Rule
 from .ops import edit_message, edit_part, edit_session
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..jsjson import loads
-from ..model import Row
+from sessions_app.domain.jsjson import loads
+from sessions_app.domain.model import Row
+
 from .base import Choice, Context, Finding, Rule
 from .ops import edit_session
 

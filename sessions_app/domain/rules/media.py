@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..model import FilePart, Message, Part, ToolPart
-from ..protocols.media import MIB, DataUrl, data_url, sniff
-from ..repair import REMOVE, Edit, JsonPath, Operation
+from sessions_app.domain.model import FilePart, Message, Part, ToolPart
+from sessions_app.domain.protocols.media import MIB, DataUrl, data_url, sniff
+from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
+
 from .base import Choice, Context, Finding, Rule, refused
 from .ops import edit_message, edit_part, is_v2, replace_part
 
@@ -155,8 +156,8 @@ def note(file: Media, reason: str) -> str:
 
 def _noted(message: Message, part: Part | None, problems: list[_Problem], notes: str) -> Operation:
     why = "the provider refuses this file"
-    gone = [Edit(problem.media.path, REMOVE) for problem in sorted(problems, key=lambda one: repr(one.media.path), reverse=True)]
-    gone.sort(key=lambda edit: edit.path[-1] if edit.path else 0, reverse=True)  # type: ignore[arg-type,return-value]
+    # From behind, so that every index still means what it meant.
+    gone = [Edit(path, REMOVE) for path in sorted((problem.media.path for problem in problems), key=_index, reverse=True)]
     if part is None:
         text = message.data.get("text")
         joined = f"{text}\n\n{notes}" if isinstance(text, str) and text else notes
@@ -169,6 +170,10 @@ def _noted(message: Message, part: Part | None, problems: list[_Problem], notes:
     output = part.data.get("state", {}).get("output")
     joined = f"{output}\n\n{notes}" if isinstance(output, str) and output else notes
     return edit_part(part, (*gone, Edit(("state", "output"), joined)), why)
+
+
+def _index(path: JsonPath) -> int:
+    return path[-1] if path and isinstance(path[-1], int) else 0
 
 
 def _relabel(message: Message, part: Part | None, problems: list[_Problem]) -> Choice:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Message, ToolPart
-from ..repair import Edit
+from sessions_app.domain.model import Message, ToolPart
+from sessions_app.domain.repair import Edit
+
 from .base import Choice, Context, Finding, Rule
 from .calls import OPEN_STATUSES, rename
 from .ops import MAX_CALL_ID, edit_part, is_v2, keep_raw_input, name_path, parsed_object, wire_call_id
@@ -38,7 +39,7 @@ def _id_fault(context: Context, tool: ToolPart, on_wire: str, owner: str) -> str
         return f"becomes {on_wire} on the wire, as does {owner}"
     refusal = next((one for one in context.violations if one.part == tool.id and one.faults[:1] == ("call-id-charset",)), None)
     strict = context.target is not None and context.target.protocol in _CHECKS_IDS
-    if call_id != call_id.strip() or len(call_id) > MAX_CALL_ID and (refusal or strict):
+    if call_id != call_id.strip() or (len(call_id) > MAX_CALL_ID and (refusal or strict)):
         return "has white space at its ends" if call_id != call_id.strip() else f"has {len(call_id)} characters"
     if _SAFE_ID.fullmatch(call_id) is None and (refusal or strict):
         return "holds characters that Anthropic refuses"
@@ -96,7 +97,7 @@ def _keep(message: Message, tool: ToolPart, key: str, value: Any) -> tuple[Edit,
 def find_inputs(context: Context) -> Iterator[Finding]:
     """Arguments that are no JSON object. A V2 call that still streams holds raw text by design."""
     for message, tool in context.tools:
-        if isinstance(tool.input, dict) or tool.fault is not None and tool.fault.fatal:
+        if isinstance(tool.input, dict) or (tool.fault is not None and tool.fault.fatal):
             continue
         if is_v2(message) and tool.status in OPEN_STATUSES:
             continue

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..ids import mint_between
-from ..jsjson import dumps, loads
-from ..model import Message, Part, ToolPart
-from ..repair import REMOVE, Edit, JsonPath, Operation
-from ..target import Target
+from sessions_app.domain.ids import mint_between
+from sessions_app.domain.jsjson import dumps, loads
+from sessions_app.domain.model import Message, Part, ToolPart
+from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
+from sessions_app.domain.target import Target
 
 UNKNOWN_OUTCOME = "Tool call interrupted, outcome unknown (closed by Suture: no result was stored)"
 """The synthetic error of a call that never got a result; it claims neither success nor failure (rules 4.4)."""
@@ -67,6 +67,24 @@ def insert_part(message: Message, data: Mapping[str, Any], after: Part | None, b
     return Operation("insert", "part", message.id, part_id, data=data, columns=part_row_columns(message, part_id, time), why=why)
 
 
+def insert_prompt(before: Message, text: Mapping[str, Any], why: str) -> tuple[Operation, ...]:
+    """A new V1 user message with one text part in front of a message, for the same model. ValueError where no id fits."""
+    message_id = mint_between(None, before.id)
+    part_id = mint_between(None, before.parts[0].id) if before.parts else f"prt_{message_id.removeprefix('msg_')}"
+    time = before.time_created - 1
+    data = {
+        "role": "user",
+        "time": {"created": time},
+        "agent": before.data.get("agent") if isinstance(before.data.get("agent"), str) else "build",
+        "model": {"providerID": before.provider, "modelID": before.model},
+    }
+    times = {"session_id": before.session_id, "time_created": time, "time_updated": time}
+    return (
+        Operation("insert", "message", message_id, data=data, columns={"id": message_id, **times}, why=why),
+        Operation("insert", "part", message_id, part_id, data=text, columns={"id": part_id, "message_id": message_id, **times}, why=why),
+    )
+
+
 def part_time(part: Part, message: Message) -> int:
     """When the part's row was created (ms), else its message."""
     value = part.row.get("time_created") if part.row else None
@@ -109,9 +127,8 @@ def close_tool(message: Message, tool: ToolPart, why: str) -> Operation:
 
 def _close_v1(message: Message, tool: ToolPart) -> list[Edit]:
     time = tool.state.get("time")
-    start = time.get("start") if isinstance(time, dict) else None
-    if not _is_number(start):
-        start = part_time(tool, message)
+    held_start = time.get("start") if isinstance(time, dict) else None
+    start = held_start if isinstance(held_start, int) else part_time(tool, message)
     edits = [Edit(("state", "status"), "error"), Edit(("state", "error"), UNKNOWN_OUTCOME)]
     if not isinstance(tool.input, dict):
         edits += keep_raw_input(message, tool, {})
@@ -121,7 +138,7 @@ def _close_v1(message: Message, tool: ToolPart) -> list[Edit]:
         if isinstance(held, dict) or len(edits) > 2
         else Edit(("state", "metadata"), {"interrupted": True})
     )
-    end = max(last_time(message), int(start))
+    end = max(last_time(message), start)
     if isinstance(time, dict):
         return [*edits, Edit(("state", "time", "start"), start), Edit(("state", "time", "end"), end)]
     return [*edits, Edit(("state", "time"), {"start": start, "end": end})]
@@ -230,10 +247,6 @@ def safe_call_id(old: str, number: int, nine: bool = False) -> str:
     suffix = f"_{number}"
     base = _UNSAFE.sub("_", old.strip()) or "call"
     return base[: MAX_CALL_ID - len(suffix)] + suffix
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def take_out(message: Message, why: str) -> Operation:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
-from ..ids import mint_run, parse_id, stamp_of
-from ..jsjson import loads
-from ..model import CompactionPart, Message, ToolPart
-from ..repair import Edit, Operation
+from sessions_app.domain.ids import mint_run, parse_id, stamp_of
+from sessions_app.domain.jsjson import loads
+from sessions_app.domain.model import CompactionPart, Message, ToolPart
+from sessions_app.domain.repair import Edit, Operation
+
 from .base import Choice, Context, Finding, Rule
 from .ops import edit_part, edit_session
 
@@ -25,7 +27,7 @@ def find(context: Context) -> Iterator[Finding]:
     if context.v2:
         return
     messages = context.messages
-    skewed = [later for earlier, later in zip(messages, messages[1:], strict=False) if earlier.id >= later.id]
+    skewed = [later for earlier, later in pairwise(messages) if earlier.id >= later.id]
     if not skewed:
         yield from _will_skew(context)
         return
@@ -85,7 +87,7 @@ def _wraps(messages: Sequence[Message]) -> bool:
     """Older messages with the greater stamps, each of its own time: the ids wrapped in between."""
     return any(
         earlier.id > later.id and _own_time(earlier) and _own_time(later)
-        for earlier, later in zip(messages, messages[1:], strict=False)
+        for earlier, later in pairwise(messages)
     )
 
 

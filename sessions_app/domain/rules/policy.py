@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..jsjson import dumps
-from ..model import Message, TextPart
+from sessions_app.domain.jsjson import dumps
+from sessions_app.domain.model import Message, TextPart
+
 from .base import Context, Finding, Rule
 
 WORDS = ("prompt injection patterns detected", "bracketed_role_spoofing", "request blocked: ")

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..jsjson import dumps
-from ..model import Message, Part, ReasoningPart, StepFinishPart, StepStartPart, TextPart, ToolPart
-from ..protocols.models import model_facts
-from ..repair import REMOVE, Edit, JsonPath, Operation
-from ..turns import attempts
+from sessions_app.domain.jsjson import dumps
+from sessions_app.domain.model import (
+    Message,
+    Part,
+    ReasoningPart,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
+from sessions_app.domain.protocols.models import model_facts
+from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
+from sessions_app.domain.turns import attempts
+
 from .base import Choice, Context, Finding, Rule, refused
 from .content import blank
 from .ops import delete_part, edit_part, is_v2, replace_part, tool_as_text

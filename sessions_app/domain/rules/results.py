@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..jsjson import dumps
-from ..model import Message, OtherPart, Part, ToolPart
-from ..repair import Edit, Operation
+from sessions_app.domain.jsjson import dumps
+from sessions_app.domain.model import Message, OtherPart, Part, ToolPart
+from sessions_app.domain.repair import Edit, Operation
+
 from .base import Choice, Context, Finding, Rule
 from .ops import delete_part, edit_part, is_v2, replace_part
 
@@ -81,7 +82,7 @@ def _orphan(context: Context, message: Message, part: Part, call: tuple[Message,
 
 def _reattach(part: Part, owner: Message, tool: ToolPart) -> tuple[Operation, ...]:
     """The result becomes the call's own where that call has none; what a call already holds is never overwritten."""
-    if is_v2(owner) or tool.status not in ("pending", "running") and not (tool.status == "error" and tool.interrupted):
+    if is_v2(owner) or (tool.status not in ("pending", "running") and not (tool.status == "error" and tool.interrupted)):
         return ()
     text = foreign_text(part.data)
     failed = part.data.get("isError") is True or part.data.get("is_error") is True

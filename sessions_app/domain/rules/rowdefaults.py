@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jsjson import dumps
-from ..model import Message, Part, RowFault, ToolPart
-from ..repair import REMOVE, Edit, JsonPath
+from sessions_app.domain.jsjson import dumps
+from sessions_app.domain.model import Message, Part, RowFault, ToolPart
+from sessions_app.domain.repair import REMOVE, Edit, JsonPath
+
 from .base import Context
 from .ops import UNKNOWN_OUTCOME, is_v2, last_time, part_time, safe_call_id
 

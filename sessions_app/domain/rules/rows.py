@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..jsjson import loads
-from ..model import Message, OtherPart, Part, RowFault
-from ..repair import Operation
+from sessions_app.domain.jsjson import loads
+from sessions_app.domain.model import Message, OtherPart, Part, RowFault
+from sessions_app.domain.repair import Operation
+
 from .base import Choice, Context, Finding, Rule, Severity
 from .ops import delete_message, delete_part, edit_message, edit_part, edit_session, is_v2
 from .rowdefaults import fill_message, fill_part
@@ -26,6 +27,27 @@ def find_undecodable(context: Context) -> Iterator[Finding]:
                 yield _bad_part(context, message, part, part.fault)
             elif isinstance(part, OtherPart) and part.kind and part.kind not in KNOWN_KINDS and not is_v2(message):
                 yield _unknown(message, part)
+    yield from _refused(context)
+
+
+def _refused(context: Context) -> Iterator[Finding]:
+    """What stops the client at a part that its schema takes all the same (wire-rules 6.8 F15); files are ``media-rejected``."""
+    verdict = context.verdict
+    words = verdict.refusal if verdict else ""
+    part = context.session.part(verdict.details.get("part", "")) if verdict and words else None
+    if part is None or part.fault is not None or part.kind == "file" or "functionality not supported" in words or "URL scheme" in words:
+        return
+    yield Finding(
+        "undecodable-row",
+        "blocked",
+        "lossy",
+        (part.message_id,),
+        (part.id,),
+        f"part {part.id} stops the client: {words}",
+        {"table": "part", "row": part.id, "path": "", "error": words, "certainty": "measured"},
+        (Choice("quarantine", "Take the part out; the restore point keeps its bytes", "lossy", (delete_part(part, words),)),),
+        mark="refusal",
+    )
 
 
 def _of_item(message: Message) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..jsjson import dumps
-from ..model import Message, ToolPart
-from ..repair import Edit, JsonPath
+from sessions_app.domain.jsjson import dumps
+from sessions_app.domain.model import Message, ToolPart
+from sessions_app.domain.repair import Edit, JsonPath
+
 from .base import Choice, Context, Finding, Rule, refused
 from .ops import edit_part, is_v2, last_time
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..lowering.drop import loses_tools
-from ..model import Message, Part, ReasoningPart, ToolPart
-from ..turns import steps
-from ..verdict import Violation
+from sessions_app.domain.lowering.drop import loses_tools
+from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
+from sessions_app.domain.turns import steps
+from sessions_app.domain.verdict import Violation
+
 from .base import Choice, Context, Finding, Located, Rule, refused
 from .content import blank, holds_answer
 from .ops import delete_part, is_v2, replace_part, take_out, tool_as_text

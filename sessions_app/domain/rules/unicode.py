@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Message, Part, ReasoningPart
-from ..repair import Edit, JsonPath
+from sessions_app.domain.model import Message, Part, ReasoningPart
+from sessions_app.domain.repair import Edit, JsonPath
+
 from .base import Choice, Context, Finding, Rule
 from .ops import delete_part, edit_message, edit_part, is_v2
 
