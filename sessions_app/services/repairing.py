@@ -262,7 +262,7 @@ def _write(
     backup = (
         full_backup(store=store, now=now, batch=str(batch.public_id) if batch else "")
         if attached
-        else Backup()
+        else Backup(None)
     )
     repair.backup_path, repair.backup_note = str(backup.path or ""), backup.skipped
     repair.change_count = len(changes)
