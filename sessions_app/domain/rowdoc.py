@@ -19,9 +19,13 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from .model import Row, SessionRows
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_PLAIN = frozenset({str, int, float, type(None)})
+_decode = msgspec.json.Decoder().decode
 _OVERFLOW = 10**309
 """Reads as Infinity in JavaScript, as every JSON number beyond a double's range does, and can be written as JSON."""
 
@@ -44,7 +48,7 @@ def parse(document: str | bytes | Mapping[str, Any]) -> SessionRows:
     if isinstance(document, Mapping):
         return parse_value(document)
     try:
-        value = json.loads(document, parse_float=_number, parse_int=_integer, parse_constant=_no_constant)
+        value = _read(document)
     except RecursionError:
         raise RowDocumentError("", "nested too deeply") from None
     except UnicodeDecodeError as error:
@@ -145,6 +149,14 @@ def to_text(value: Any) -> str:
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+def _read(document: str | bytes) -> Any:
+    try:
+        return _decode(document)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        # Lone surrogates and numbers out of range, which msgspec refuses, and whatever is no JSON at all.
+        return json.loads(document, parse_float=_number, parse_int=_integer, parse_constant=_no_constant)
+
+
 def _session(document: Mapping[str, Any], others: Iterable[Row]) -> Row:
     """The session row; where it is left out, the id that its rows name."""
     given = document.get("session")
@@ -175,14 +187,12 @@ def _rows(holder: Mapping[str, Any], name: str, path: str) -> list[Row]:
 def _row(value: Any, path: str, skip: str | None = None) -> Row:
     if not isinstance(value, Mapping):
         raise RowDocumentError(path, f"expected a row (an object), got {_kind(value)}")
-    row: Row = {}
-    for column, cell in value.items():
-        if column == skip:
-            continue
-        # Exact types first: nearly every cell is plain text or a number.
-        if cell is None or type(cell) in (str, int, float):
-            row[column] = cell
-        else:
+    row: Row = dict(value)
+    if skip is not None:
+        row.pop(skip, None)
+    for column, cell in row.items():
+        # Nearly every cell is plain text or a number.
+        if type(cell) not in _PLAIN:
             row[column] = _cell(cell, f"{path}.{column}")
     return row
 
