@@ -99,39 +99,54 @@ def netted(changes: Sequence[RowChange]) -> tuple[RowChange, ...]:
     for change in changes:
         _check(change)
         now = name_of(change.table, change.key)
-        then = name_of(change.table, after_key(change))
-        index = removed.pop(now, None) if change.before is None else present.pop(now, None)
+        index = removed.pop(now, None) if change.before is None else present.get(now)
         earlier = None if index is None else folded[index]
-        if index is None or earlier is None:
+        if (
+            index is None
+            or earlier is None
+            or (change.before is not None and not same_row(earlier.after, change.before))
+        ):
+            # Where another row has taken this id meanwhile, the change is of the row that had it before.
             folded.append(change)
             index = len(folded) - 1
         else:
-            if change.before is not None and not same_row(earlier.after, change.before):
-                raise GuardRefused(
-                    [
-                        Difference(
-                            change.table,
-                            row_id(change),
-                            "",
-                            "two changes of this row do not follow from each other",
-                        )
-                    ]
-                )
+            present.pop(now, None)
             key = earlier.key if earlier.before is not None else after_key(change)
             folded[index] = RowChange(change.table, key, earlier.before, change.after)
         if change.after is not None:
-            if then in present:
-                raise GuardRefused(
-                    [Difference(change.table, row_id(change), "", "two rows would get this id")]
-                )
-            present[then] = index
+            present[name_of(change.table, after_key(change))] = index
         elif (whole := folded[index]) is not None and whole.before is not None:
             removed[name_of(whole.table, whole.key)] = index
         else:
             folded[index] = None
-    return tuple(
+    net = tuple(
         change for change in folded if change is not None and not same_row(change.before, change.after)
     )
+    _check_apart(net)
+    return net
+
+
+def _check_apart(net: Sequence[RowChange]) -> None:
+    """No row is changed twice, and no two rows end with one id."""
+    begins: set[RowName] = set()
+    ends: set[RowName] = set()
+    for change in net:
+        begin, end = name_of(change.table, change.key), name_of(change.table, after_key(change))
+        if change.before is not None and begin in begins:
+            raise GuardRefused(
+                [
+                    Difference(
+                        change.table,
+                        row_id(change),
+                        "",
+                        "two changes of this row do not follow from each other",
+                    )
+                ]
+            )
+        if change.after is not None and end in ends:
+            raise GuardRefused([Difference(change.table, row_id(change), "", "two rows would get this id")])
+        begins |= {begin} if change.before is not None else set()
+        ends |= {end} if change.after is not None else set()
 
 
 def _check(change: RowChange) -> None:

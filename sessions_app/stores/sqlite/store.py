@@ -99,7 +99,7 @@ class SqliteStore(Store):
                     # NOT INDEXED: one pass in file order beats a random access per index entry.
                     self._collect(
                         states,
-                        f"SELECT session_id, count(*), max(time_updated), max(rowid) FROM {table} NOT INDEXED GROUP BY session_id",
+                        f"SELECT session_id, count(*), max(time_updated), sum(time_updated % 1000003), max(rowid) FROM {table} NOT INDEXED GROUP BY session_id",
                     )
             if self.schema.has("event_sequence"):
                 self._collect(states, "SELECT aggregate_id, seq FROM event_sequence")

@@ -110,7 +110,7 @@ class _Writer:
     def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
         self.connection = connection
         self.schema = schema
-        self.handed_on: list[RowChange] = []
+        self.in_the_way: list[RowChange] = []
 
     def prepared(self, net: Sequence[RowChange]) -> list[RowChange]:
         """The changes in an order that SQLite can run, checked against the schema of the file."""
@@ -142,13 +142,13 @@ class _Writer:
                         )
                     ]
                 )
-        leaving = {name_of(change.table, change.key) for change in net if change.before is not None}
-        self.handed_on = [
-            change for change in net if _moves(change) and name_of(change.table, after_key(change)) in leaving
+        taken = {name_of(change.table, after_key(change)) for change in net if _moves(change)}
+        self.in_the_way = [
+            change
+            for change in net
+            if change.before is not None and name_of(change.table, change.key) in taken
         ]
-        return sorted(
-            net, key=lambda change: (2, len(WRITABLE_TABLES)) if change in self.handed_on else _order(change)
-        )
+        return sorted(net, key=_order)
 
     def run(self, changes: Sequence[RowChange], at: Hook) -> None:
         connection = self.connection
@@ -166,9 +166,10 @@ class _Writer:
         self._verify(changes, connection.total_changes - start - len(parked))
 
     def _park(self) -> dict[RowName, Row]:
-        """Ids that are handed on (a becomes b, b becomes c) step aside first, under names that no client makes."""
+        """Rows whose id goes to another row (a becomes b, b becomes c or goes away) step aside first, under names that no
+        client makes."""
         parked: dict[RowName, Row] = {}
-        for change in self.handed_on:
+        for change in self.in_the_way:
             aside = {column: f"suture-aside-{len(parked)}-{value}" for column, value in change.key.items()}
             self._update(self._table(change.table), change.key, aside)
             parked[name_of(change.table, change.key)] = aside
