@@ -110,6 +110,11 @@ def test_a_file_the_model_does_not_read_becomes_a_text_with_or_without_its_name(
     ]
 
 
+def test_a_text_file_written_out_in_its_url_is_read_as_text():
+    note = file("text/markdown", "data:text/markdown,%23%20n%C3%A9")
+    assert sent(CHAT, user(text("see"), note))[0]["content"][1] == {"type": "text", "text": "# né"}
+
+
 def test_without_configuration_images_pass_and_documents_only_where_a_known_provider_reads_them():
     pdf = user(file("application/pdf", "data:application/pdf;base64,x"))
     assert sent(make_target("anthropic", "claude-1"), pdf)[0]["content"][0]["type"] == "document"

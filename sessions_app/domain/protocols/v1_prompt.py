@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes
 
 from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
 from sessions_app.domain.lowering.v1 import NOBODY, is_blank
@@ -23,6 +22,7 @@ from .providers import COMPATIBLE, PROVIDERS
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.\-]*):")
+_PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _NOT_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _NOT_ALNUM = re.compile(r"[^a-zA-Z0-9]")
 _MISTRAL: Final = ("mistral", "devstral", "codestral", "pixtral", "mixtral")
@@ -78,7 +78,9 @@ def decoded_text(data: str) -> str:
     try:
         raw = base64.b64decode(data + "=" * (-len(data) % 4), validate=True)
     except (binascii.Error, ValueError):
-        raw = unquote_to_bytes(data)
+        raw = _PERCENT.sub(
+            lambda match: bytes.fromhex(match[1].decode()), data.encode("utf-8", "surrogatepass")
+        )
     return raw.decode("utf-8", "replace")
 
 
