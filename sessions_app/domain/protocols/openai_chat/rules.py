@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.domain.lowering.types import Provenance
-from sessions_app.domain.protocols.checking import Request, run
+from sessions_app.domain.protocols.checking import Request, objects, run
 from sessions_app.domain.protocols.openai_chat import fields, pairing, servers
 from sessions_app.domain.protocols.openai_chat.facts import FACTS
 from sessions_app.domain.protocols.openai_chat.profiles import profile_named
@@ -43,10 +43,7 @@ def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
     """Image tiling (O16) is the server's own arithmetic."""
-    for message in body.get("messages", []):
-        content = message.get("content") if isinstance(message, dict) else None
-        if isinstance(content, list) and any(
-            isinstance(part, dict) and part.get("type") == "image_url" for part in content
-        ):
+    for message in objects(body.get("messages")):
+        if any(part.get("type") == "image_url" for part in objects(message.get("content"))):
             return ("O16",)
     return ()
