@@ -23,12 +23,13 @@ PART_IDS = {"id": "id", "sessionID": "session_id", "messageID": "message_id"}
 
 @dataclass(slots=True)
 class _Piece:
-    """A part or a message's ``info`` in the text; ``front``: its ids come first."""
+    """A part or a message's ``info`` in the text; ``front``: its ids come first; ``names``: the id members it has."""
 
     start: int
     end: int
     row: Row
     front: bool = False
+    names: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -184,13 +185,14 @@ class _Reader:
     ) -> _Piece:
         """A row out of the object at ``start``..``end``. The place in the file wins over the ids inside, as in the client's import."""
         row_id: Any = None
-        data, front, value = self.text[start:end], False, {}
+        data, front, names, value = self.text[start:end], False, tuple(ids), {}
         if self.text.startswith("{", start):
             found, _ = members(self.text, start)
             value = {member.key: member.value for member in found}
             row_id = value.get("id")
             data = without(self.text, start, end, found, ids)
             front = bool(found) and found[0].key in ids
+            names = tuple(member.key for member in found if member.key in ids)
             for name, column in ids.items():
                 if column in owner and name in value and value[name] != owner[column]:
                     self._problem(where, f"{name} is {value[name]!r}, but it stands under {owner[column]}.")
@@ -207,7 +209,7 @@ class _Reader:
             )
             row_id = where
         self.seen.add((table, row_id))
-        return _Piece(start, end, _row(table, row_id, self.session_id, data, value, owner), front)
+        return _Piece(start, end, _row(table, row_id, self.session_id, data, value, owner), front, names)
 
     def _problem(self, where: str, reason: str, rule: Any = "") -> None:
         self.problems.append(Problem(where, reason, rule, self.session_id))
@@ -328,7 +330,9 @@ class _Writer:
 
     def _piece(self, piece: _Piece, row: Row, ids: Mapping[str, str]) -> str:
         return (
-            self.source[piece.start : piece.end] if row == piece.row else _object(row, ids, front=piece.front)
+            self.source[piece.start : piece.end]
+            if row == piece.row
+            else _object(row, {name: ids[name] for name in piece.names}, front=piece.front)
         )
 
     def _array(self, at: tuple[int, int], old: list[tuple[int, int]], texts: list[str]) -> str:

@@ -40,13 +40,13 @@ def folders(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def ids_first(text: str, ids: Mapping[str, str]) -> bool:
-    """Whether the ids come first in the object, as the client writes them; so in a new one."""
+def id_members(text: str, ids: Mapping[str, str]) -> tuple[list[str], bool]:
+    """Which id members the object has, in its order, and whether they come first; all of them, first, where there is no object."""
     try:
         found, _ = members(text, skip_space(text, 0))
     except NotJson:
-        return True
-    return not found or found[0].key in ids
+        return list(ids), True
+    return [member.key for member in found if member.key in ids], bool(found) and found[0].key in ids
 
 
 def made(path: Path) -> Path:

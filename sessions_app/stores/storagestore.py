@@ -20,7 +20,7 @@ from .base import Hook, Mark, Problem, Store, StoreError, fingerprint
 from .changes import Difference, GuardRefused, after_key, differences, same_row
 from .holders import Holder, holders
 from .jsontext import NotJson, encoded, members, skip_space, with_members, without
-from .storagefiles import folders, ids_first, is_storage, json_files, made, stamp_of
+from .storagefiles import folders, id_members, is_storage, json_files, made, stamp_of
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
 
@@ -168,12 +168,9 @@ class StorageStore(Store):
         )
         if change.table == "session":
             return infocolumns.edited(current or "{}", change.before or {}, change.after)
-        ids = _IDS[change.table]
-        return with_members(
-            str(change.after["data"]),
-            {name: str(change.after[column]) for name, column in ids.items()},
-            front=ids_first(current, ids),
-        )
+        names, front = id_members(current, _IDS[change.table])
+        new = {name: str(change.after[_IDS[change.table][name]]) for name in names}
+        return with_members(str(change.after["data"]), new, front=front)
 
     def _remove(self, table: str, key: Mapping[str, Any]) -> None:
         path = self._paths().pop((table, str(key["id"])), None)
