@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ninja import NinjaAPI
-
-from . import bulk, locate, payloads, problems, repairs, sessions, sources, timeline
+from . import bulk, export, locate, payloads, problems, repairs, sessions, sources, timeline
 from .auth import Login, Token
+from .document import DocumentedAPI
 
 DESCRIPTION = """\
 Stored sessions of AI coding agents: what is wrong with each, what a provider would say, and repairs with an undo.
@@ -14,7 +13,7 @@ Send `Authorization: Bearer TOKEN` (`suture serve` prints one), or use the dashb
 `{sid}` is Suture's own number of a session; `GET sessions?id=ses_...` finds it by the stored id. Errors are problem documents.
 """
 
-api = NinjaAPI(
+api = DocumentedAPI(
     title="Suture",
     version="1",
     description=DESCRIPTION,
@@ -25,5 +24,5 @@ api = NinjaAPI(
 )
 problems.install(api)
 
-for module in (sources, sessions, timeline, payloads, repairs, bulk, locate):
+for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export):
     api.add_router("", module.router)

@@ -7,9 +7,12 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router
 
-from sessions_app.domain.locate import Location, locate
-from sessions_app.selectors.locating import Sighting, locate_in_session, sightings
-from sessions_app.selectors.payloads import NoTarget
+from sessions_app.domain import dialects
+from sessions_app.domain.locate import locate
+from sessions_app.models import Session
+from sessions_app.selectors.locating import sessions_raising
+from sessions_app.selectors.payloads import NoTarget, chosen_target
+from sessions_app.selectors.rows import session_rows
 
 from .access import session_for_reading
 from .auth import VIEW, require
@@ -25,27 +28,21 @@ router = Router(tags=["locate"])
     summary="What an error text points at",
 )
 def locate_error(request: HttpRequest, body: LocateIn) -> Any:
-    """Paste a provider's error. With a session it is resolved to message and part; without one, sessions that would raise it are named."""
+    """Paste a provider's error. With a session it is resolved to message and part; without one, sessions that would raise it
+    are named."""
     require(request, VIEW)
     if body.session is None:
-        return {"items": [_item(reading, sightings(reading)) for reading in locate(body.error)]}
-    session = session_for_reading(request, body.session)
+        readings = locate(body.error)
+        return {"items": readings, "sessions": sessions_raising(readings)}
+    return {"items": _within(session_for_reading(request, body.session), body), "sessions": []}
+
+
+def _within(session: Session, body: LocateIn) -> Any:
+    decoded = dialects.decode(session_rows(session))
     try:
-        readings = locate_in_session(session, body.error, body.target, body.thinking)
+        target = chosen_target(decoded, body.target, body.thinking)
     except NoTarget as problem:
-        raise Problem(422, str(problem)) from problem
-    return {"items": [_item(reading, []) for reading in readings]}
-
-
-def _item(reading: Location, seen: list[Sighting]) -> dict[str, Any]:
-    return {
-        "rules": list(reading.rules),
-        "faults": list(reading.faults),
-        "means": reading.means,
-        "protocol": reading.protocol,
-        "position": reading.position,
-        "message": reading.message,
-        "part": reading.part,
-        "by": reading.by,
-        "sessions": seen,
-    }
+        if body.target:
+            raise Problem(422, str(problem)) from problem
+        target = None
+    return locate(body.error, decoded, target)

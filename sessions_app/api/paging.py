@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from django.db.models import Model, QuerySet
 from ninja import Query
 
-type PageNumber = Annotated[int, Query(ge=1, le=10_000_000)]
-type PerPage = Annotated[int, Query(ge=1, le=200)]
+PageNumber = Annotated[int, Query(ge=1, le=10_000_000)]
+PerPage = Annotated[int, Query(ge=1, le=200)]
 
 
 def page_of[M: Model](

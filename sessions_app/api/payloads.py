@@ -14,16 +14,16 @@ from sessions_app.selectors.sessions import session_query
 from .access import session_for_reading
 from .auth import VIEW, require
 from .problems import Problem, ProblemOut
-from .schemas import Id, SessionQuery, Thinking, Words
+from .schemas import Id, SessionQuery, Thinking
 from .sessions import filter_of
 
 router = Router(tags=["payloads"])
 
-type Target = Annotated[
-    Words, Query(description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
+Target = Annotated[
+    str, Query(max_length=500, description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
 ]
-type AsStored = Annotated[bool, Query(description="what the client sends today, without the two fixes")]
-type Canonical = Annotated[bool, Query(description="the canonical messages instead of a protocol's body")]
+AsStored = Annotated[bool, Query(description="what the client sends today, without the two fixes")]
+Canonical = Annotated[bool, Query(description="the canonical messages instead of a protocol's body")]
 
 _JSON = {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": {}}}}}}
 _LINES = {

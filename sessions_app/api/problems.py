@@ -14,6 +14,8 @@ from ninja.errors import HttpError, ValidationError
 
 logger = logging.getLogger(__name__)
 
+PROBLEM = "application/problem+json"
+
 
 class Problem(Exception):
     """What a caller did or met that has an answer: a status, words, and facts beside them."""
@@ -36,9 +38,7 @@ class ProblemOut(Schema):
 
 def problem(status: int, detail: str, facts: Mapping[str, Any] | None = None) -> HttpResponse:
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
-    response = JsonResponse(
-        {**(facts or {}), **document}, status=status, content_type="application/problem+json"
-    )
+    response = JsonResponse({**(facts or {}), **document}, status=status, content_type=PROBLEM)
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = "Bearer"
     return response

@@ -93,9 +93,9 @@ def session_drop(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
 def repairs_list(
     request: HttpRequest,
     session: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
-    rule: Annotated[Words, Query()] = "",
-    state: Annotated[Words, Query()] = "",
-    actor_name: Annotated[Words, Query(alias="actor")] = "",
+    rule: Annotated[str, Query(max_length=500)] = "",
+    state: Annotated[str, Query(max_length=500)] = "",
+    actor_name: Annotated[str, Query(alias="actor", max_length=500)] = "",
     page: PageNumber = 1,
     per_page: PerPage = 50,
 ) -> Any:
@@ -164,7 +164,9 @@ def _apply(
 
 def _preset(request: HttpRequest, session: Session, name: str, body: RepairApplyIn) -> dict[str, Any]:
     preset = PRESETS[name].options
-    options = _options(session, body.copy(update={"rules": list(preset.rules), "safety": preset.safety}))
+    options = _options(
+        session, body.model_copy(update={"rules": list(preset.rules), "safety": preset.safety})
+    )
     return _apply(request, session, options, body)
 
 

@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 from ninja import Path, Schema
 from pydantic import ConfigDict, Field
 
-type Health = Literal["blocked", "at-risk", "healthy", "unreadable", "not-scanned"]
-type Protocol = Literal["anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"]
-type Thinking = Literal["on", "off", "auto"]
-type Safety = Literal["safe", "lossy"]
+Health = Literal["blocked", "at-risk", "healthy", "unreadable", "not-scanned"]
+Protocol = Literal["anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"]
+Thinking = Literal["on", "off", "auto"]
+Safety = Literal["safe", "lossy"]
 
-type Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
-type Id = Annotated[int, Path(ge=1, le=2**63 - 1, description="Suture's own number")]
-type Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-type Words = Annotated[str, Field(max_length=500)]
+Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Id = Annotated[int, Path(ge=1, le=2**63 - 1, description="Suture's own number")]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Words = Annotated[str, Field(max_length=500)]
 
 
 class In(Schema):
@@ -405,15 +405,15 @@ class LocateIn(In):
     thinking: Thinking = "auto"
 
 
-class SightingOut(Schema):
-    """A session that would raise the error, or that holds an id of it."""
+class RaiserOut(Schema):
+    """A session whose payload breaks the rule behind the error."""
 
     session: int
-    stored_id: str
     title: str
-    message: str
-    part: str
+    protocol: str
     error: str
+    place: str = Field(description="stored id of the part or message")
+    exact: bool = Field(description="an id of the text is in its own words")
 
 
 class LocationOut(Schema):
@@ -427,11 +427,11 @@ class LocationOut(Schema):
     message: str = Field(description='stored id of the message at fault, "" where it cannot be told')
     part: str
     by: str = Field(description='what led there: violation, position, id, or ""')
-    sessions: list[SightingOut]
 
 
 class LocatedOut(Schema):
     items: list[LocationOut]
+    sessions: list[RaiserOut] = Field(description="that would raise the error, where no session was named")
 
 
 class PartOut(Schema):

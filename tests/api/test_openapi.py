@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 
 import pytest
 from django.contrib.auth.models import User
@@ -17,7 +18,7 @@ GET sessions, GET sessions/{}, GET sessions/{}/timeline, GET sessions/{}/finding
 GET sessions/{}/payload, GET sessions/{}/verdicts, GET payloads.ndjson
 POST sessions/{}/plan, POST sessions/{}/repair, POST sessions/{}/dedupe, POST sessions/{}/drop
 GET repairs, GET repairs/{}, POST repairs/{}/undo, POST bulk, GET bulk/{}, POST bulk/{}/cancel, POST bulk/{}/undo
-GET sessions/{}/export, POST locate, POST sessions/{}/probe, POST sessions/{}/compact
+GET sessions/{}/export, POST locate
 """
 
 
@@ -31,7 +32,9 @@ def operations() -> set[str]:
 
 
 def test_the_document_is_the_committed_one() -> None:
-    assert current() == COMMITTED.read_text(encoding="utf-8"), "run `python -m tests.api.openapi` if the change was meant"
+    assert current() == COMMITTED.read_text(encoding="utf-8"), (
+        "run `python -m tests.api.openapi` if the change was meant"
+    )
 
 
 def test_every_address_of_the_design_is_there() -> None:
@@ -55,8 +58,9 @@ def test_the_served_document_is_open_and_the_page_lists_every_operation(client: 
     page = client.get("/api/v1/docs")
 
     assert served.json() == json.loads(current())
-    text = page.content.decode()
-    for operation in operations():
-        assert operation.split()[1].replace("{}", "") [:12] in text
+    text = unescape(page.content.decode())
+    for path, methods in json.loads(current())["paths"].items():
+        for method in methods:
+            assert f"<code>{method.upper()} {path}</code>" in text
     assert not re.search(r"<script(?![^>]* src=)|\son\w+=|style=|https?://", text)
     assert "default-src 'none'" in page["Content-Security-Policy"]

@@ -110,7 +110,7 @@ def test_the_timeline_shows_parts_in_stored_order_with_their_findings(api: Clien
     timeline = api.get(f"/api/v1/sessions/{session.pk}/timeline").json()
     parts = [part for turn in timeline["turns"] for message in turn["messages"] for part in message["parts"]]
 
-    assert (timeline["start"], timeline["end"], timeline["of"]) == (0, 6, 6)
+    assert (timeline["start"], timeline["end"]) == (0, timeline["of"])
     assert [part["kind"] for part in parts] == ["text", "step-start", "text", "tool", "tool", "step-finish"]
     assert parts[3]["data"]["state"]["output"] == "one\n"
     assert any(key.startswith(DUPLICATE) for part in parts for key in part["findings"])
@@ -129,4 +129,4 @@ def test_an_error_text_leads_to_the_part_and_without_a_session_to_the_session(
 
     assert DUPLICATE in within["items"][0]["faults"]
     assert within["items"][0]["part"].startswith("prt_")
-    assert [seen["session"] for seen in among["items"][0]["sessions"]] == [session.pk]
+    assert [seen["session"] for seen in among["sessions"]] == [session.pk]
