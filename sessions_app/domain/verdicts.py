@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from .lowering import LoweringError, body
+from .lowering.replay import opens_with_task
 from .model import Session
 from .protocols import judge
 from .target import PROTOCOLS, ProtocolName, Target, Thinking, default_target
@@ -21,7 +22,8 @@ def verdict(
     """What ``target`` would answer if the session were continued now with ``NEXT_PROMPT``.
 
     Where the client cannot build that request, the verdict is a ``refusal`` in its own words; ``details`` then has the ``kind`` and
-    the ``message`` and ``part`` at fault, where one is.
+    the ``message`` and ``part`` at fault, where one is. ``details`` else has ``writer`` "not verified" (design 6), and ``opens_with``
+    the task that the V1 client runs before the turn that is judged (wire-rules 6.7 C2).
     """
     try:
         request = body(session, target, repairs, NEXT_PROMPT, generation)
@@ -31,9 +33,13 @@ def verdict(
             details |= {"message": error.origin.message, "part": error.origin.part}
         return Verdict(target, accepted=False, refusal=error.words, details=details)
     judged = judge(request, target)
-    return (
-        judged if request.verified else replace(judged, details={**judged.details, "writer": "not verified"})
-    )
+    told = dict(judged.details)
+    if not request.verified:
+        told["writer"] = "not verified"
+    task = opens_with_task(session) if session.dialect == "opencode-v1" else None
+    if task is not None:
+        told["opens_with"] = task
+    return replace(judged, details=told) if told else judged
 
 
 def verdicts(session: Session, own: Target, thinking: Thinking = "auto") -> dict[ProtocolName, Verdict]:

@@ -48,3 +48,8 @@ def test_every_protocol_gets_a_verdict_and_repairs_change_it():
     assert set(verdicts(rows, CHAT)) == set(PROTOCOLS)
     assert [v.rule for v in verdict(rows, CHAT).violations] == ["O18"]
     assert verdict(rows, CHAT, repairs=True).accepted
+
+
+def test_a_verdict_says_when_the_client_compacts_before_the_turn():
+    rows = session(user(text("q")), user({"type": "compaction", "auto": True}))
+    assert verdict(rows, CHAT).details == {"opens_with": "compaction"}

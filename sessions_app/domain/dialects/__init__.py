@@ -53,7 +53,9 @@ def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChan
         if operation.subject == "session":
             of_session.append(operation)
         else:
-            (of_v2 if operation.message_id in v2_ids else of_v1).append(operation)
+            # A V2 part is named "<message id>#<index>".
+            owner = operation.message_id or operation.part_id.rpartition("#")[0]
+            (of_v2 if owner in v2_ids else of_v1).append(operation)
     changes = list(_session_changes(rows.session, of_session))
     if of_v1:
         changes += opencode_v1.compile_operations(rows, of_v1)
