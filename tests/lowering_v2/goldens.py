@@ -76,7 +76,7 @@ def v2_rows(messages: list[dict[str, Any]]) -> list[Row]:
                 "session_id": "ses_golden",
                 "type": message["type"],
                 "seq": seq,
-                "time_created": message["time"]["created"],
+                "time_created": message["time"].get("created", 0),
                 "data": json.dumps(data, separators=(",", ":")),
             }
         )

@@ -6,7 +6,7 @@ the generation of the rest of their session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 ANY: Final = frozenset({1, 2, 3})
@@ -61,6 +61,7 @@ def candidates(kind: str, data: dict[str, Any]) -> frozenset[int]:
                 break
             if isinstance(item, dict):
                 found &= _item(item)
+        found &= _error(data.get("error"))
     elif kind == "user" and isinstance(data.get("files"), list):
         for file in data["files"]:
             if isinstance(file, dict):
@@ -73,25 +74,13 @@ def candidates(kind: str, data: dict[str, Any]) -> frozenset[int]:
 
 
 def settle(rows: Sequence[frozenset[int]], version: str) -> list[int]:
-    """A generation for every row: its own tell-tales first, then those of the session, then the session's ``version``
-    (the client that created it: 1.x wrote generation 1, 2.x writes generation 3)."""
-    usual = 3 if version.startswith("2.") else 1
-    common = _common(rows)
-    if common and usual not in common:
-        usual = 1 if 1 in common else max(common)
-    return [usual if usual in row or not row else _choose(row & common or row) for row in rows]
-
-
-def _choose(row: frozenset[int]) -> int:
-    return 1 if 1 in row else max(row)
-
-
-def _common(rows: Iterable[frozenset[int]]) -> frozenset[int]:
+    """A generation for every row: by its own tell-tales first, then those of its session, then what clients of the session's
+    ``version`` write (1.x generation 1; 2.x generation 3, before it 2)."""
+    order = (3, 2, 1) if version.startswith("2.") else (1, 3, 2)
     common = ANY
     for row in rows:
-        if row:
-            common &= row
-    return common
+        common = common & row or common
+    return [next(number for number in order if number in (row & common or row or common)) for row in rows]
 
 
 def _named(value: dict[str, Any], keys: dict[str, frozenset[int]]) -> frozenset[int]:
@@ -115,4 +104,11 @@ def _item(item: dict[str, Any]) -> frozenset[int]:
     found &= _named(state, _STATE_KEYS)
     if status in ("running", "completed", "error") and "structured" not in state:
         found &= _NEWEST
-    return found
+    return found & _error(state.get("error"))
+
+
+def _error(error: Any) -> frozenset[int]:
+    """Generation 1 knows one type of error only, and no HTTP status."""
+    if isinstance(error, dict) and (error.get("type", "unknown") != "unknown" or "status" in error):
+        return _NEW
+    return ANY
