@@ -39,6 +39,8 @@ class _Work:
     operations: list[Operation] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
     done: dict[str, None] = field(default_factory=dict)
+    seen: set[tuple[str, ...]] = field(default_factory=set)
+    """Findings that were repaired, each with the rows it was found in: none is repaired twice in the same rows."""
     skipped: dict[str, str] = field(default_factory=dict)
 
 
@@ -110,18 +112,20 @@ def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) 
             if why:
                 work.skipped[finding.key] = why
             continue
-        if finding.key in work.done:
+        if _signature(work.session, finding) in work.seen:
             work.skipped[finding.key] = "its repair was made and did not remove it"
             continue
         if not _free(finding, choice, touched, parts):
             continue
-        trial = [*batch, *choice.operations]
+        work.seen.add(_signature(work.session, finding))
         try:
-            compile(work.session.rows, trial)
+            if not compile(work.session.rows, choice.operations):
+                work.skipped[finding.key] = "its repair changes nothing"
+                continue
         except OperationError as error:
             work.skipped[finding.key] = f"it cannot be written: {error}"
             continue
-        batch = trial
+        batch += choice.operations
         work.done[finding.key] = None
         for operation in choice.operations:
             touched.setdefault(_place(operation), finding.rule)
@@ -131,8 +135,20 @@ def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) 
     changes = compile(work.session.rows, batch)
     work.operations += batch
     work.changes += changes
-    work.session = decode(apply(work.session.rows, changes))
+    work.session = applied(work.session, changes)
     return True
+
+
+def applied(session: Session, changes: Iterable[RowChange]) -> Session:
+    """The session after changes, read as the same generation of V2: a repair may take away what told it."""
+    generations = {message.generation for message in session.v2}
+    return decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
+
+
+def _signature(session: Session, finding: Finding) -> tuple[str, ...]:
+    """The finding and the rows it is about, as they are now. A V2 item's id is its place, which moves when others go."""
+    found = [session.part(part_id) for part_id in finding.parts] or [session.message(one) for one in finding.messages]
+    return (finding.key, *(one.raw for one in found if one is not None))
 
 
 def _place(operation: Operation) -> str:
@@ -227,7 +243,7 @@ class Preview:
 def preview(session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None) -> Preview:
     """Stored rows, what the model will see and verdicts before and after; all computed, nothing written."""
     goal = target or infer_target(session)
-    after = decode(apply(session.rows, plan.changes))
+    after = applied(session, plan.changes)
     return Preview(
         rows=plan.changes,
         body_before=_body(session, goal),

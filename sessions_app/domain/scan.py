@@ -60,11 +60,14 @@ def scan(
 
 def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
     """Violations of its own target that no finding explains: named after the first rule they can come from, to be done by hand."""
-    explained = {finding.details.get("error") for finding in findings if finding.severity == "blocked"}
-    places = {place for finding in findings if finding.severity == "blocked" for place in (*finding.parts, *finding.messages)}
+    blocked = [finding for finding in findings if finding.severity == "blocked"]
+    explained = {finding.details.get("error") for finding in blocked}
+    places = {place for finding in blocked for place in (*finding.parts, *finding.messages)}
     found: dict[str, Finding] = {}
     for violation in context.violations:
         if violation.error in explained or violation.part in places or (not violation.part and violation.message in places):
+            continue
+        if any(finding.rule in violation.faults and violation.message in finding.messages for finding in blocked):
             continue
         code = next((code for code in violation.faults if code in REGISTRY), "history-shape-foreign")
         finding = Finding(

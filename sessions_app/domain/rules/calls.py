@@ -175,8 +175,8 @@ def find_orphans(context: Context) -> Iterator[Finding]:
     named = [violation for violation in context.violations if "orphan-tool-use" in violation.faults]
     for message, tool in context.tools:
         lacks = is_v2(message) and tool.status in OPEN_STATUSES and not tool.provider_executed
-        violation = next((one for one in named if _names(one, message, tool)), None)
-        if not lacks and not (violation and tool.provider_executed):
+        violation = next((one for one in named if _names(one, message, tool)), None) or context.refusal(parts=(tool.id,))
+        if not lacks and not (violation in named and tool.provider_executed):
             continue
         open_call = lacks
         close = Choice(
@@ -214,14 +214,15 @@ def find_stuck(context: Context) -> Iterator[Finding]:
     for message, tool in context.tools:
         if tool.status not in OPEN_STATUSES:
             continue
+        severity, details = context.severity("at-risk", parts=(tool.id,))
         yield Finding(
             "stuck-tool",
-            "at-risk",
+            severity,
             "safe",
             (message.id,),
             (tool.id,),
             f"The call {tool.call_id} of {tool.tool} is still {tool.status}",
-            {"call_id": tool.call_id, "tool": tool.tool, "status": tool.status, "executed": tool.executed},
+            {"call_id": tool.call_id, "tool": tool.tool, "status": tool.status, "executed": tool.executed, **details},
             (
                 Choice(
                     "close",

@@ -22,6 +22,7 @@ from .ops import (
 
 PLACEHOLDER = "(no text was entered)"
 FIRST_TURN = "(the beginning of this conversation is not stored)"
+_TEXT_ROWS = frozenset({"synthetic", "system", "skill"})
 _SKIPPED_MIMES = frozenset({"text/plain", "application/x-directory"})
 
 
@@ -64,6 +65,25 @@ def find_empty_content(context: Context) -> Iterator[Finding]:
             yield from _empty_user(context, message)
         elif message.is_assistant and message.parts:
             yield from _empty_assistant(context, message)
+        elif message.kind in _TEXT_ROWS and blank(message.data.get("text")):
+            yield from _empty_row(context, message)
+
+
+def _empty_row(context: Context, message: Message) -> Iterator[Finding]:
+    """A V2 row that the client writes itself and sends as text."""
+    violation = context.refusal("empty-content", messages=(message.id,))
+    if violation is not None:
+        operation = edit_message(message, (Edit(("text",), PLACEHOLDER),), "blank text cannot be sent")
+        yield Finding(
+            "empty-content",
+            "blocked",
+            "safe",
+            (message.id,),
+            (),
+            f"The {message.kind} row {message.id} holds nothing but blanks",
+            refused(violation),
+            (Choice("placeholder", f"Write “{PLACEHOLDER}” in it", "safe", (operation,)),),
+        )
 
 
 def _empty_user(context: Context, message: Message) -> Iterator[Finding]:
@@ -74,6 +94,8 @@ def _empty_user(context: Context, message: Message) -> Iterator[Finding]:
         hollow = bool(texts) and not any(sends_text(part) for part in message.parts)
     if not hollow:
         yield from _blank_parts(context, message)
+        if is_v2(message) and blank(message.data.get("text")):
+            yield from _blank_beside_files(context, message)
         return
     violation = context.refusal(messages=(message.id,), parts=[part.id for part in texts]) or _starts_wrong(context, message)
     yield Finding(
@@ -87,6 +109,24 @@ def _empty_user(context: Context, message: Message) -> Iterator[Finding]:
         (_user_choice(context, message, texts),),
         offered=violation is None,
     )
+
+
+def _blank_beside_files(context: Context, message: Message) -> Iterator[Finding]:
+    """V2: the files stay; generation 1 sends the text even when it is empty, so there it gets a placeholder."""
+    violation = context.refusal("empty-content", messages=(message.id,))
+    if violation is not None:
+        text = "" if message.generation > 1 else PLACEHOLDER
+        operation = edit_message(message, (Edit(("text",), text),), "blank text cannot be sent")
+        yield Finding(
+            "empty-content",
+            "blocked",
+            "safe",
+            (message.id,),
+            (),
+            f"The text beside the files of {message.id} is blank",
+            refused(violation),
+            (Choice("clear", "Send the files without the blanks", "safe", (operation,)),),
+        )
 
 
 def _starts_wrong(context: Context, message: Message) -> Any:

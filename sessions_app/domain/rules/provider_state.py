@@ -117,7 +117,7 @@ def find_unpaired(context: Context) -> Iterator[Finding]:
         return
     for message in context.messages:
         for parts in _steps(message):
-            for part, follower in zip(parts, [*parts[1:], None], strict=True):
+            for part, follower in zip(parts, [*parts[1:], None], strict=False):
                 item = _item(message, part)
                 if item and isinstance(part, ReasoningPart) and _lone(message, item, follower):
                     yield _unpaired(context, message, part, parts, item)
@@ -125,7 +125,7 @@ def find_unpaired(context: Context) -> Iterator[Finding]:
 
 def _steps(message: Message) -> list[list[Part]]:
     groups = [message.parts] if is_v2(message) else [attempt.parts for attempt in attempts(message)]
-    return [[part for part in group if not isinstance(part, StepFinishPart)] for group in groups]
+    return [[part for part in group if not isinstance(part, StepFinishPart)] for group in groups if group]
 
 
 def _item(message: Message, part: Part) -> str:
