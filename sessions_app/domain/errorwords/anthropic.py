@@ -162,7 +162,7 @@ ANTHROPIC_WORDS: tuple[Words, ...] = (
     words(r"request_too_large", ANTHROPIC, "A29", "media-rejected huge-output context-overflow", OVERFLOW),
     words(r"\d+ images, exceeding the maximum|too many images", "", "A29", "media-rejected", MEDIA),
     words(
-        r"thinking\.type\.\w+ is not supported|tool_choice is not supported for this model",
+        r"(thinking\.type\.\w+|tool_choice|temperature|top_[pk]) is not supported for this model",
         ANTHROPIC,
         "A30",
         "",
