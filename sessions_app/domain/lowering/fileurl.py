@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote_to_bytes
 
 _STRIPPED = re.compile("[\t\n\r]")
 _EDGES = "".join(map(chr, range(0x21)))
 _DRIVE = re.compile(r"[A-Za-z][:|]\Z")
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _HERE = re.compile(r"\.|%2e", re.IGNORECASE)
 
 
@@ -31,7 +31,7 @@ def local_path(uri: str) -> str | None:
     if "%2f" in path.lower() or _BROKEN_ESCAPE.search(path):
         return None
     try:
-        return unquote_to_bytes(path).decode("utf-8")
+        return _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), path.encode()).decode()
     except UnicodeError:
         return None
 
