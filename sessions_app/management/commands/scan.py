@@ -59,9 +59,9 @@ class Command(SutureCommand):
                     documents
                 )  # a document is whole or not there: an unreadable store gives none
                 self.result({"source": source, "sessions": documents})
-            elif not ndjson:
-                self.tell(f"{source['path']} ({source['kind']}: {', '.join(source['dialects'])})")
             for document in documents:
+                if not (json or ndjson or health):
+                    self.tell(f"{source['path']} ({source['kind']}: {', '.join(store.dialects)})")
                 health[document["health"]] += 1
                 if ndjson:
                     self.result(document)
