@@ -2,7 +2,60 @@
 
 from __future__ import annotations
 
-import schemathesis
-from django.core.handlers.wsgi import WSGIHandler
+import json
+from pathlib import Path
 
-schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", WSGIHandler())
+import pytest
+import schemathesis
+from django.conf import settings as project
+from django.contrib.auth.models import User
+from django.core.handlers.wsgi import WSGIHandler
+from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import CHECKS
+
+from sessions_app.models import Session
+from sessions_app.services.access import token_create
+from tests.stores_of import session_of
+
+from .openapi import COMMITTED
+
+pytestmark = pytest.mark.django_db
+
+NAMES = [
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+]
+OPERATIONS = [
+    (method, path)
+    for path, methods in json.loads(COMMITTED.read_text(encoding="utf-8"))["paths"].items()
+    for method in methods
+]
+
+
+@pytest.fixture
+def described(alice: User, tmp_path: Path, data_dir: Path, monkeypatch) -> schemathesis.BaseSchema:
+    """The API in this process, on no network at all, with a session in it."""
+    monkeypatch.setattr(project, "SUTURE_ATTACH_ROOTS", [str(tmp_path)])
+    monkeypatch.setattr(project, "FILE_UPLOAD_TEMP_DIR", str(tmp_path))
+    session_of("dup_id_slow", tmp_path)
+    token = token_create(user=alice, name="fuzz", now=timezone.now())
+    schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", WSGIHandler())
+    schema.config.update(headers={"Authorization": f"Bearer {token}"})
+    return schema
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_every_answer_is_one_that_the_document_names(
+    described: schemathesis.BaseSchema, method: str, path: str
+) -> None:
+    @given(described[path][method].as_strategy())
+    @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    def ask(case: schemathesis.Case) -> None:
+        if "sid" in case.path_parameters:  # a random number is hardly ever a session's
+            case.path_parameters["sid"] = Session.objects.get().pk
+        case.call_and_validate(checks=CHECKS.get_by_names(NAMES))
+
+    ask()
