@@ -147,8 +147,9 @@ def applied(session: Session, changes: Iterable[RowChange]) -> Session:
 
 def _signature(session: Session, finding: Finding) -> tuple[str, ...]:
     """The finding and the rows it is about, as they are now. A V2 item's id is its place, which moves when others go."""
-    found = [session.part(part_id) for part_id in finding.parts] or [session.message(one) for one in finding.messages]
-    return (finding.key, *(one.raw for one in found if one is not None))
+    parts = [session.part(part_id) for part_id in finding.parts]
+    messages = [] if parts else [session.message(message_id) for message_id in finding.messages]
+    return (finding.key, *(one.raw for one in (*parts, *messages) if one is not None))
 
 
 def _place(operation: Operation) -> str:
