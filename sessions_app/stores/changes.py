@@ -87,6 +87,21 @@ def differences(change: RowChange, current: Row | None) -> list[Difference]:
     return found
 
 
+def reading_back(change: RowChange, row: Row | None) -> RowChange:
+    """The change with ``after`` as a store of files reads it back. Raises ``GuardRefused`` where more than times would differ."""
+    if change.after is None:
+        return change
+    for column, value in change.after.items():
+        found = None if row is None else row.get(column)
+        if column == "data":
+            value, found = str(value).strip(), str(found).strip()
+        if column not in ("time_created", "time_updated") and not same(value, found):
+            raise GuardRefused(
+                [Difference(change.table, row_id(change), column, "the row cannot be stored as planned")]
+            )
+    return RowChange(change.table, change.key, change.before, row)
+
+
 def netted(changes: Sequence[RowChange]) -> tuple[RowChange, ...]:
     """One change per row, in the order the rows were first named; rows that end as they began are left out.
 

@@ -13,12 +13,11 @@ from . import infocolumns
 from .base import Problem, StoreError
 from .changes import Difference, GuardRefused
 from .jsontext import Member, NotJson, items, members, value_end, with_members, without
+from .storagefiles import IDS
 from .textsniff import documents
 from .textstore import TextStore, changed_rows, changes_of
 
-MESSAGE_IDS = {"id": "id", "sessionID": "session_id"}
-PART_IDS = {"id": "id", "sessionID": "session_id", "messageID": "message_id"}
-"""Members that are columns in the database and part of the object in files."""
+MESSAGE_IDS, PART_IDS = IDS["message"], IDS["part"]
 
 
 @dataclass(slots=True)
@@ -132,6 +131,7 @@ class _Reader:
         self.session_id = session_id
         self.problems = problems
         self.seen: set[tuple[str, str]] = set()
+        self.count = 0
 
     def messages(self, holder: Member | None) -> list[_Message]:
         if holder is None or not self.text.startswith("[", holder.value_start):
@@ -141,7 +141,7 @@ class _Reader:
         return found
 
     def _message(self, text: str, at: int) -> tuple[_Message, int]:
-        number = sum(1 for table, _ in self.seen if table == "message")
+        number, self.count = self.count, self.count + 1
         if not text.startswith("{", at):
             end = value_end(text, at)[1]
             return _Message(

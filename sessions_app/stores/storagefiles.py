@@ -5,8 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from .jsontext import NotJson, members, skip_space
+from sessions_app.domain.model import Row
+
+from .base import Problem
+from .jsontext import NotJson, members, skip_space, without
+
+IDS: dict[str, dict[str, str]] = {
+    "message": {"id": "id", "sessionID": "session_id"},
+    "part": {"id": "id", "sessionID": "session_id", "messageID": "message_id"},
+}
+"""Members that are columns in the database and part of the object in files."""
 
 
 def is_storage(path: Path) -> bool:
@@ -62,3 +72,65 @@ def stamp_of(path: Path) -> tuple[str, int, int]:
     except OSError:
         return path.name, 0, 0
     return path.name, facts.st_size, facts.st_mtime_ns
+
+
+def parsed_row(table: str, row_id: str, text: str, owner: Mapping[str, Any], problems: list[Problem]) -> Row:
+    """The row that a file's text makes; text that is no object is the row's ``data`` as it is."""
+    where, session_id = f"{table} {row_id}", owner["session_id"]
+    data, value = text, {}
+    try:
+        start = skip_space(text, 0)
+        if text:
+            found, end = members(text, start)
+            if text[end:].strip():
+                raise NotJson("There is more than one value in the file", text, end, cut=False)
+            data = text[:start] + without(text, start, end, found, IDS[table]) + text[end:]
+            value = {member.key: member.value for member in found}
+    except NotJson as error:
+        if text.strip("\0"):
+            add_problem(problems, Problem(where, f"{row_id}.json: {error}", "corrupt-json", session_id))
+    if value.get("id", row_id) != row_id:
+        add_problem(
+            problems,
+            Problem(
+                where,
+                f"The file is called {row_id}.json, but the id in it is {value['id']!r}.",
+                "",
+                session_id,
+            ),
+        )
+    if table == "part":
+        times = {"time_created": owner["time"], "time_updated": owner["time"]}
+        return {
+            "id": row_id,
+            "message_id": owner["message_id"],
+            "session_id": session_id,
+            **times,
+            "data": data,
+        }
+    time = value.get("time")
+    inside = time if isinstance(time, dict) else {}
+    created = int(number(inside.get("created")) or owner["time"])
+    completed = int(number(inside.get("completed")) or created)
+    return {
+        "id": row_id,
+        "session_id": session_id,
+        "time_created": created,
+        "time_updated": completed,
+        "data": data,
+    }
+
+
+def add_problem(problems: list[Problem], problem: Problem) -> None:
+    """Each problem is told once, however often the file is read."""
+    if problem not in problems:
+        problems.append(problem)
+
+
+def number(value: Any) -> float:
+    """A time out of a file; 0 for what is no usable number."""
+    return (
+        float(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**53
+        else 0.0
+    )

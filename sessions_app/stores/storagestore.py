@@ -17,16 +17,23 @@ from sessions_app.domain.rowdoc import rows_hash
 from . import infocolumns
 from .atomic import remove_durably, write_atomic
 from .base import Hook, Mark, Problem, Store, StoreError, fingerprint
-from .changes import Difference, GuardRefused, after_key, differences, same_row
+from .changes import Difference, GuardRefused, after_key, differences, reading_back, same_row
 from .holders import Holder, holders
-from .jsontext import NotJson, encoded, members, skip_space, with_members, without
-from .storagefiles import folders, id_members, is_storage, json_files, made, stamp_of
+from .jsontext import NotJson, encoded, members, skip_space, with_members
+from .storagefiles import (
+    IDS,
+    add_problem,
+    folders,
+    id_members,
+    is_storage,
+    json_files,
+    made,
+    number,
+    parsed_row,
+    stamp_of,
+)
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
-
-MESSAGE_IDS = {"id": "id", "sessionID": "session_id"}
-PART_IDS = {"id": "id", "sessionID": "session_id", "messageID": "message_id"}
-_IDS: dict[str, dict[str, str]] = {"message": MESSAGE_IDS, "part": PART_IDS}
 
 
 class StorageStore(Store):
@@ -58,7 +65,7 @@ class StorageStore(Store):
             self._session_row(session_id, path, self.problems)
             for session_id, path in self._session_files().items()
         ]
-        yield from sorted(rows, key=lambda row: (_number(row.get("time_updated")), row["id"]), reverse=True)
+        yield from sorted(rows, key=lambda row: (number(row.get("time_updated")), row["id"]), reverse=True)
 
     def read(self, session_id: str) -> SessionRows:
         files = self._session_files()
@@ -139,16 +146,38 @@ class StorageStore(Store):
         at("written")
         return 0.0
 
+    def _as_stored(self, net: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
+        times = {
+            change.after["id"]: self._read_back(change, change.after, 0)["time_created"]
+            for change in net
+            if change.table == "message" and change.after is not None
+        }
+        found = []
+        for change in net:
+            if change.table not in ("session", "message", "part"):
+                where = (change.table, str(change.key.get("id")), "")
+                raise GuardRefused([Difference(*where, "such rows of a storage tree are not written")])
+            if change.after is None:
+                found.append(change)
+                continue
+            owner = change.after.get("message_id")
+            time = times.get(owner, 0)
+            if change.table == "part" and owner not in times:
+                message = self.row("message", {"id": owner})
+                time = 0 if message is None else message["time_created"]
+            found.append(reading_back(change, self._read_back(change, change.after, time)))
+        return tuple(found)
+
+    def _read_back(self, change: RowChange, after: Row, time: int) -> Row:
+        """The row that the file of this change will make."""
+        text = self._text(change, self._paths().get((change.table, str(change.key["id"]))))
+        if change.table == "session":
+            return {**infocolumns.session_row(text, skip_space(text, 0)), "id": after["id"]}
+        owner = {"session_id": after["session_id"], "message_id": after.get("message_id"), "time": time}
+        return parsed_row(change.table, str(after["id"]), text, owner, [])
+
     def _store(self, change: RowChange) -> None:
         """Write one row's file; a row whose ids changed moves."""
-        if change.table not in ("session", "message", "part"):
-            raise GuardRefused(
-                [
-                    Difference(
-                        change.table, str(change.key.get("id")), "", "a storage tree is not written there"
-                    )
-                ]
-            )
         old = self._paths().get((change.table, str(change.key["id"])))
         if change.after is None:
             self._remove(change.table, change.key)
@@ -168,8 +197,8 @@ class StorageStore(Store):
         )
         if change.table == "session":
             return infocolumns.edited(current or "{}", change.before or {}, change.after)
-        names, front = id_members(current, _IDS[change.table])
-        new = {name: str(change.after[_IDS[change.table][name]]) for name in names}
+        names, front = id_members(current, IDS[change.table])
+        new = {name: str(change.after[IDS[change.table][name]]) for name in names}
         return with_members(str(change.after["data"]), new, front=front)
 
     def _remove(self, table: str, key: Mapping[str, Any]) -> None:
@@ -223,7 +252,7 @@ class StorageStore(Store):
             "time_archived": None,
         }
         if path is None:
-            _add(
+            add_problem(
                 problems,
                 Problem(
                     f"session {session_id}",
@@ -238,7 +267,7 @@ class StorageStore(Store):
             if text:
                 return {**infocolumns.session_row(text, skip_space(text, 0)), "id": session_id}
         except NotJson as error:
-            _add(
+            add_problem(
                 problems,
                 Problem(f"session {session_id}", f"{path.name}: {error}", "corrupt-json", session_id),
             )
@@ -276,71 +305,31 @@ class StorageStore(Store):
 
     def _row_of(self, table: str, path: Path, owner: Mapping[str, Any], problems: list[Problem]) -> Row:
         """A row out of a file; where the file lies says whose row it is, its name is the id (format A2)."""
-        where = f"{table} {path.stem}"
-        session_id = owner["session_id"]
-        text = self._file_text(path, where, session_id, problems)
-        data, value = text, {}
-        try:
-            start = skip_space(text, 0)
-            if text:
-                found, end = members(text, start)
-                if text[end:].strip():
-                    raise NotJson("There is more than one value in the file", text, end, cut=False)
-                data = without(text, start, end, found, _IDS[table])
-                value = {member.key: member.value for member in found}
-        except NotJson as error:
-            if text.strip("\0"):
-                _add(problems, Problem(where, f"{path.name}: {error}", "corrupt-json", session_id))
-        if value.get("id", path.stem) != path.stem:
-            _add(
-                problems,
-                Problem(
-                    where,
-                    f"The file is called {path.name}, but the id in it is {value['id']!r}.",
-                    "",
-                    session_id,
-                ),
-            )
-        if table == "part":
-            return {
-                "id": path.stem,
-                "message_id": owner["message_id"],
-                "session_id": session_id,
-                "time_created": owner["time"],
-                "time_updated": owner["time"],
-                "data": data,
-            }
-        time = value.get("time")
-        inside = time if isinstance(time, dict) else {}
-        created = int(_number(inside.get("created")) or owner["time"])
-        return {
-            "id": path.stem,
-            "session_id": session_id,
-            "time_created": created,
-            "time_updated": int(_number(inside.get("completed")) or created),
-            "data": data,
-        }
+        text = self._file_text(path, f"{table} {path.stem}", owner["session_id"], problems)
+        return parsed_row(table, path.stem, text, owner, problems)
 
     def _file_text(self, path: Path, where: str, session_id: str, problems: list[Problem]) -> str:
         """The text of a file as it is; "" where it cannot be read."""
         try:
             if path.stat().st_size > MAX_FILE_BYTES:
-                _add(
+                add_problem(
                     problems,
                     Problem(where, f"{path.name} is too big to be read.", "corrupt-json", session_id),
                 )
                 return ""
             text = path.read_bytes().decode("utf-8", "surrogateescape")
         except OSError as error:
-            _add(
+            add_problem(
                 problems,
                 Problem(where, f"{path.name} cannot be read: {error.strerror}.", "corrupt-json", session_id),
             )
             return ""
         if not text:
-            _add(problems, Problem(where, f"{path.name} is empty (zero bytes).", "corrupt-json", session_id))
+            add_problem(
+                problems, Problem(where, f"{path.name} is empty (zero bytes).", "corrupt-json", session_id)
+            )
         elif not text.strip("\0"):
-            _add(
+            add_problem(
                 problems,
                 Problem(
                     where, f"{path.name} holds nothing but {len(text)} NUL bytes.", "corrupt-json", session_id
@@ -375,7 +364,7 @@ class StorageStore(Store):
             try:
                 found.append(infocolumns.project_row(path.read_bytes().decode("utf-8", "surrogateescape")))
             except (NotJson, OSError) as error:
-                _add(self.problems, Problem(f"project {path.stem}", str(error), "corrupt-json"))
+                add_problem(self.problems, Problem(f"project {path.stem}", str(error), "corrupt-json"))
         return found
 
     def _siblings(self, session: Row, files: Mapping[str, Path | None]) -> list[Row]:
@@ -394,16 +383,3 @@ class StorageStore(Store):
         if seen is None or seen[0] != stamp:
             seen = self._seen[path] = stamp, self._session_row(session_id, path, [])
         return seen[1]
-
-
-def _add(problems: list[Problem], problem: Problem) -> None:
-    if problem not in problems:
-        problems.append(problem)
-
-
-def _number(value: Any) -> float:
-    return (
-        float(value)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**53
-        else 0.0
-    )

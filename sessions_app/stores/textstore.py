@@ -14,7 +14,7 @@ from sessions_app.domain.rowdoc import rows_hash
 
 from .atomic import write_atomic
 from .base import Hook, Mark, Store, StoreError
-from .changes import Difference, GuardRefused, netted
+from .changes import Difference, GuardRefused, after_key, netted, reading_back
 from .holders import Holder, holders
 from .jsontext import encoded
 
@@ -30,6 +30,7 @@ class TextStore(Store):
         self.on_disk = on_disk
         self.writable = on_disk
         self.loaded: dict[str, SessionRows] = {}
+        self._index: dict[tuple[str, Any], Row] = {}
         self._load(text)
 
     @abstractmethod
@@ -63,11 +64,11 @@ class TextStore(Store):
         return Mark({session_id: rows_hash(rows) for session_id, rows in self.loaded.items()})
 
     def row(self, table: str, key: Mapping[str, Any]) -> Row | None:
-        for rows in self.loaded.values():
-            for row in table_rows(rows, table):
-                if all(row.get(column) == value for column, value in key.items()):
-                    return row
-        return None
+        if not self._index:
+            for rows in self.loaded.values():
+                for name in ("session", "message", "part", "session_message", "project"):
+                    self._index.update({(name, row.get("id")): row for row in table_rows(rows, name)})
+        return self._index.get((table, key["id"]))
 
     def holders(self) -> list[Holder]:
         return holders([self.path]) if self.on_disk else []
@@ -77,6 +78,13 @@ class TextStore(Store):
         net = netted(changes)
         self._guard(net)
         write_atomic(dest, encoded(self.rendered(net)), mode=None if dest.exists() else 0o644)
+
+    def _as_stored(self, net: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
+        fresh = type(self)(self.path, self.rendered(net), on_disk=False)
+        return tuple(
+            reading_back(change, None if change.after is None else fresh.row(change.table, after_key(change)))
+            for change in net
+        )
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
         for session_id, wanted in expect.items():
@@ -91,6 +99,7 @@ class TextStore(Store):
         at("written")
         self.text = text
         self.loaded = {}
+        self._index = {}
         self.problems = []
         self._load(text)
         return 0.0

@@ -34,7 +34,7 @@ def at(step):
 with open_store(path) as store:
     rows = next(store.read_all())
     doomed = rows.parts[-1]
-    changes = [RowChange("part", {"id": p["id"]}, p, {**p, "data": p["data"] + " "}) for p in rows.parts[:4]]
+    changes = [RowChange("part", {"id": p["id"]}, p, {**p, "data": "{ " + p["data"][1:]}) for p in rows.parts[:4]]
     changes.append(RowChange("part", {"id": doomed["id"]}, doomed, None))
     store.apply(changes, journal=Journal(Path(journal)), at=at)
 """

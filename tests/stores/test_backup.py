@@ -1,0 +1,187 @@
+"""Backups and restores through SQLite's own API, and who has a file open."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from sessions_app.stores import StoreError, open_store
+from sessions_app.stores.backup import backup_once, backup_sqlite, restore
+from sessions_app.stores.holders import database_files, holders
+from sessions_app.stores.sqlite import quick_check
+from tests.factories.bigstore import make_store
+
+from .conftest import run
+from .test_sqlite_read import WRITER
+from .test_sqlite_write import everything
+
+DAY = date(2026, 11, 30)
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def in_use(database: Path):
+    """Another process that has the database open, with a committed change that is only in the WAL."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(database)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    yield process
+    process.communicate("\n")
+
+
+def test_a_backup_holds_what_is_only_in_the_wal(database: Path, tmp_path: Path, in_use) -> None:
+    dest = tmp_path / "backup.db"
+    backup_sqlite(database, dest)
+
+    with open_store(dest) as store:
+        assert {row["title"] for row in store.sessions()} == {"while running"}
+    assert quick_check(dest).state == "ok"
+    assert dest.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.glob("*backup.db*")] == ["backup.db"]
+
+
+def test_there_is_one_backup_per_path_and_day(database: Path, tmp_path: Path) -> None:
+    first = backup_once(database, tmp_path / "backups", day=DAY)
+    run(database, "UPDATE session SET title = 'later'")
+    again = backup_once(database, tmp_path / "backups", day=DAY)
+    tomorrow = backup_once(database, tmp_path / "backups", day=date(2026, 12, 1))
+
+    assert (first.fresh, again.fresh, tomorrow.fresh) == (True, False, True)
+    assert first.path == again.path != tomorrow.path
+    assert first.path is not None
+    assert run(first.path, "SELECT count(*) FROM session WHERE title = 'later'") == [(0,)]
+
+
+def test_a_database_over_the_limit_is_not_backed_up_and_says_so(database: Path, tmp_path: Path) -> None:
+    skipped = backup_once(database, tmp_path / "backups", day=DAY, limit=1000)
+
+    assert skipped.path is None
+    assert "limit" in skipped.skipped
+
+
+def test_a_restore_brings_every_row_back_and_keeps_the_state_before(database: Path, tmp_path: Path) -> None:
+    backup_sqlite(database, tmp_path / "backup.db")
+    before = everything(database)
+    run(database, "DELETE FROM part")
+
+    done = restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW)
+
+    assert everything(database) == before
+    assert run(database, "PRAGMA journal_mode") == [("wal",)]
+    assert done.previous is not None
+    assert run(done.previous, "SELECT count(*) FROM part") == [(0,)]
+
+
+def test_a_restore_over_a_database_in_use_is_refused_unless_forced(database: Path, tmp_path: Path) -> None:
+    backup_sqlite(database, tmp_path / "backup.db")
+    reader = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('select count(*) from part').fetchone(); print('ready', flush=True); sys.stdin.readline(); print(c.execute('select count(*) from part').fetchone()[0])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", reader, str(database)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    run(database, "DELETE FROM part")
+
+    with pytest.raises(StoreError) as caught:
+        restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW)
+    restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW, force=True)
+
+    assert caught.value.kind == "in-use"
+    assert str(process.pid) in caught.value.words
+    assert process.communicate("\n")[0].strip() == "54"
+
+
+def test_a_damaged_or_foreign_backup_is_refused(database: Path, tmp_path: Path) -> None:
+    before = everything(database)
+    backup_sqlite(database, tmp_path / "bad.db")
+    with (tmp_path / "bad.db").open("r+b") as file:
+        file.seek(4096 * 3)
+        file.write(b"\xff" * 4096 * 4)
+    run(tmp_path / "other.db", "CREATE TABLE t(a)")
+
+    for name in ("bad.db", "other.db", "none.db"):
+        with pytest.raises(StoreError):
+            restore(tmp_path / name, database, directory=tmp_path / "kept", now=NOW)
+
+    assert everything(database) == before
+
+
+def test_a_missing_database_is_made_anew_and_an_old_wal_is_not_mixed_in(
+    database: Path, tmp_path: Path
+) -> None:
+    backup_sqlite(database, tmp_path / "backup.db")
+    before = everything(database)
+    database.unlink()
+    Path(f"{database}-wal").write_bytes(b"left over from before")
+
+    restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW)
+
+    assert everything(database) == before
+
+
+def test_an_unreadable_database_is_set_aside_and_replaced(database: Path, tmp_path: Path) -> None:
+    backup_sqlite(database, tmp_path / "backup.db")
+    before = everything(database)
+    database.write_bytes(b"garbage" * 1000)
+
+    done = restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW)
+
+    assert everything(database) == before
+    assert done.previous is not None and done.previous.read_bytes().startswith(b"garbage")
+
+
+def test_a_process_that_has_the_database_open_is_named(database: Path, in_use) -> None:
+    found = holders(database_files(database))
+
+    assert [holder.pid for holder in found] == [in_use.pid]
+    assert "python" in found[0].command
+    assert not found[0].is_client
+
+
+def test_a_client_is_known_by_its_program(database: Path, tmp_path: Path) -> None:
+    client = tmp_path / "opencode"
+    client.symlink_to(sys.executable)
+    code = "import sys; f=open(sys.argv[1]); print('ready', flush=True); sys.stdin.readline()"
+    process = subprocess.Popen(
+        [client, "-c", code, str(database)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ},
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    with open_store(database) as store:
+        (found,) = store.holders()
+    process.communicate("\n")
+
+    assert found.is_client
+
+
+def test_nobody_has_an_idle_database_open(database: Path) -> None:
+    with open_store(database) as store:
+        assert store.holders() == []
+
+
+def test_a_backup_while_a_client_writes_all_the_time_ends(tmp_path: Path) -> None:
+    path = tmp_path / "opencode.db"
+    make_store(path, sessions=40, turns=10, output=2_000)
+    code = "import sqlite3,sys,time; c=sqlite3.connect(sys.argv[1], isolation_level=None); print('ready', flush=True)\nwhile True: c.execute('update session set time_updated=time_updated+1'); time.sleep(0.002)"
+    process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        backup_sqlite(path, tmp_path / "backup.db", seconds=20)
+    finally:
+        process.kill()
+        process.communicate()
+    assert quick_check(tmp_path / "backup.db").state == "ok"
