@@ -124,6 +124,14 @@ PAIRS = [
         OPENAI,
     ),
     Pair(
+        "R10",
+        items(asked(), thought(encrypted_content="Ci..."), answered()),
+        items(asked(), thought(encrypted_content="gAAAAx"), answered()),
+        "could not be verified",
+        OPENAI,
+        warns=True,
+    ),
+    Pair(
         "R11",
         items(asked(), {"role": "assistant", "content": [{"type": "input_text", "text": "x"}]}),
         TALK,

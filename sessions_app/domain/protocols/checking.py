@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -140,19 +141,12 @@ def _halved(text: str) -> bool:
 
 
 def survey(value: Any) -> tuple[int, bool]:
-    """Characters in all strings of a JSON value (a lower bound of what its JSON text takes), and whether any holds half a
-    surrogate pair. One pass that keeps no paths: most bodies need no more."""
-    total = 0
-    halved = False
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            total += len(item)
-            halved = halved or _halved(item)
-        elif isinstance(item, dict):
-            halved = halved or any(_halved(key) for key in item)
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return total, halved
+    """Bytes that a JSON value takes as compact JSON, and whether any string in it holds half a surrogate pair."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), check_circular=False)
+    except RecursionError:
+        return 0, next(lone_surrogates(value), None) is not None
+    try:
+        return len(text.encode()), False
+    except UnicodeEncodeError:
+        return len(text), True

@@ -10,8 +10,9 @@ from typing import Any
 from sessions_app.domain.lowering.types import Provenance
 from sessions_app.domain.protocols.anthropic_messages import content, images, pairing, parameters, thinking
 from sessions_app.domain.protocols.anthropic_messages.facts import FACTS, OLDER, OLDER_SOFT
-from sessions_app.domain.protocols.anthropic_messages.view import View, read
-from sessions_app.domain.protocols.checking import Request, run
+from sessions_app.domain.protocols.anthropic_messages.view import THINKING, read
+from sessions_app.domain.protocols.checking import Request, objects, run
+from sessions_app.domain.protocols.models import model_facts
 from sessions_app.domain.target import Target
 from sessions_app.domain.verdict import Violation
 
@@ -49,15 +50,14 @@ CHECKS = (
 
 def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
     """Every rule the body breaks, what the API would say first coming first; warnings have certainty "uncertain"."""
-    view = _view(body, target, provenance)
+    older = target.profile == OLDER
+    view = read(Request(body, target, provenance, FACTS, OLDER_SOFT if older else frozenset()), older)
     return run(view.request, view, CHECKS)
 
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
-    """Ids of the rules that no offline check can decide for this body."""
-    return thinking.not_checkable(_view(body, target, {}))
-
-
-def _view(body: dict[str, Any], target: Target, provenance: Provenance) -> View:
-    older = target.profile == OLDER
-    return read(Request(body, target, provenance, FACTS, OLDER_SOFT if older else frozenset()), older)
+    """Rules that only the server can decide for this body: whether thinking is what it signed, here and behind this prefix."""
+    for message in objects(body.get("messages")):
+        if any(block.get("type") in THINKING for block in objects(message.get("content"))):
+            return ("A23", "A23b", "A24") if model_facts(target.model).prefix_bound else ("A23", "A23b")
+    return ()

@@ -109,10 +109,3 @@ def cached_thinking(view: View) -> Iterator[Violation]:
         if block.kind in THINKING and "cache_control" in block.data:
             where = f"{block.position}.{block.kind}.cache_control"
             yield view.request.broken("A15", f"{where}: Extra inputs are not permitted", where, block.pointer)
-
-
-def not_checkable(view: View) -> tuple[str, ...]:
-    """Rules that only the server can decide for this body: whether thinking is what it signed, here and for this prefix."""
-    if not any(block.kind in THINKING for block in view.blocks):
-        return ()
-    return ("A23", "A23b", "A24") if view.request.model.prefix_bound else ("A23", "A23b")

@@ -86,6 +86,7 @@ class View:
     request: Request
     messages: list[Message]
     groups: list[Group]
+    blocks: list[Block]
     older: bool
     """The server is of unknown make: judged by what the recorded strict provider refuses (profiles.py)."""
     thinking_on: bool
@@ -94,11 +95,6 @@ class View:
     @property
     def last(self) -> Message | None:
         return self.messages[-1] if self.messages else None
-
-    @property
-    def blocks(self) -> Iterator[Block]:
-        for message in self.messages:
-            yield from message.blocks
 
 
 def read(request: Request, older: bool = False) -> View:
@@ -111,7 +107,8 @@ def read(request: Request, older: bool = False) -> View:
     thinking = request.body.get("thinking")
     mode = thinking.get("type") if isinstance(thinking, dict) else None
     on = mode == "enabled" if mode is not None else request.target.thinking == "on"
-    return View(request, messages, groups, older, on)
+    blocks = [block for message in messages for block in message.blocks]
+    return View(request, messages, groups, blocks, older, on)
 
 
 def _message(index: int, data: dict[str, Any]) -> Message:

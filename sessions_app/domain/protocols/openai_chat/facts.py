@@ -27,7 +27,6 @@ FACTS: dict[str, RuleFacts] = {
     "O13": RuleFacts("P", "documented", SCHEMA, _INPUT),
     "O14": RuleFacts("R", "measured", SCHEMA),
     "O15": RuleFacts("R", "documented", SCHEMA),
-    "O16": RuleFacts("P", "measured", SEMANTIC, ("media-rejected",)),
     "O18": RuleFacts("P", "measured", PAIRING, _TWICE),
     "A31": RuleFacts("P", "reported", SCHEMA, ("invalid-unicode",)),
     "S1": RuleFacts("P", "documented", SEMANTIC, _FIELD),

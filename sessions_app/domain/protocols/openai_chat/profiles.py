@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_NOT_PROBED = frozenset({"O5", "O6", "O7", "O9", "O10", "O11", "O12", "O13", "O14", "O15", "O16", "A31"})
+_NOT_PROBED = frozenset({"O5", "O6", "O7", "O9", "O10", "O11", "O12", "O13", "O14", "O15", "A31"})
 """What the corpus' strict provider let pass in recordings, or no probe of a compatible server has shown."""
 
 

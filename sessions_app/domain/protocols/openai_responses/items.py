@@ -18,6 +18,9 @@ ARGUMENTS_LIMIT = 1_048_576
 IMAGE_LIMIT = 20_971_520
 ITEM_LIMIT = 16_384
 
+OPENAI_SEALS = ("openai", "azure", "copilot")
+"""Profiles whose encrypted content is OpenAI's."""
+
 PREFIXES = {"reasoning": "rs", "message": "msg", "function_call": "fc", "custom_tool_call": "ctc"}
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "reasoning": ("summary",),
@@ -202,6 +205,20 @@ def unreplayable_reasoning(view: View) -> Iterator[Violation]:
         if item.kind == "reasoning" and not item.data.get("encrypted_content") and not item.id:
             where = f"{item.position}.encrypted_content"
             yield view.request.broken("R15", f"Missing required parameter: '{where}'.", where, item.pointer)
+
+
+def sealed_shape(view: View) -> Iterator[Violation]:
+    """R10, as far as it can be seen: OpenAI's encrypted content starts with gAAA. A warning; whose it is only the server knows."""
+    if view.request.target.profile not in OPENAI_SEALS:
+        return
+    for item in view.items:
+        content = item.data.get("encrypted_content")
+        if item.kind == "reasoning" and content is not None and not text_of(content).startswith("gAAA"):
+            error = (
+                f"The encrypted content {str(content)[:4]}... could not be verified. Reason: Encrypted content could not be decrypted or "
+                "parsed."
+            )
+            yield view.request.broken("R10", error, item.position, item.pointer, doubtful=True)
 
 
 def media(view: View) -> Iterator[Violation]:

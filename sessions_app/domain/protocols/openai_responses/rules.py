@@ -22,6 +22,7 @@ CHECKS = (
     items.functions,
     items.media,
     items.unreplayable_reasoning,
+    items.sealed_shape,
     pairing.unanswered_calls,
     pairing.unknown_outputs,
     pairing.repeated_calls,
