@@ -317,14 +317,14 @@ def test_what_comes_from_stdin_cannot_be_repaired_in_place(suture):
 
 def test_an_export_file_is_repaired_in_place_and_undone(suture, tmp_path):
     path = Path(shutil.copy(CORPUS / "dup_id_slow.json", tmp_path / "export.json"))
-    before = path.read_bytes()
+    before = suture("export", path).out
 
     run = suture("repair", path, "--json")
     scanned = suture("scan", path).code
     suture("undo", run.json["repairs"][0])
 
     assert (run.code, scanned) == (0, 0)
-    assert path.read_bytes() == before
+    assert suture("export", path).out == before
 
 
 def test_only_the_named_rule_is_repaired(suture, poisoned):
