@@ -31,8 +31,8 @@ class Line:
     """A row of a two-column diff. ``left`` and ``right`` are escaped; ``kind`` is same, removed, added, changed or gap."""
 
     kind: str
-    left: SafeString = SafeString("")
-    right: SafeString = SafeString("")
+    left: str = ""
+    right: str = ""
     gap: int = 0
 
 
@@ -48,6 +48,44 @@ class Diff:
 def text_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
     lines = list(_lines(before, after))
     return Diff(title, what, tuple(lines[:LINES]), max(0, len(lines) - LINES))
+
+
+type Block = list[str]
+"""Lines that belong together: a message, a row."""
+
+
+def block_diff(title: str, what: str, before: list[Block], after: list[Block]) -> Diff:
+    """A diff of long texts that stays quick: whole blocks are compared first, lines only where blocks differ."""
+    lines = list(_block_lines(before, after))
+    return Diff(title, what, tuple(lines[:LINES]), max(0, len(lines) - LINES))
+
+
+def _block_lines(before: list[Block], after: list[Block]) -> Iterator[Line]:
+    old, new = ["\n".join(block) for block in before], ["\n".join(block) for block in after]
+    steps = difflib.SequenceMatcher(None, old, new).get_opcodes()
+    if len(steps) == 1 and steps[0][0] == "equal":
+        return
+    for number, (kind, a1, a2, b1, b2) in enumerate(steps):
+        gone = [line for block in before[a1:a2] for line in block]
+        if kind == "equal":
+            yield from _unchanged(gone, CONTEXT if number else 0, CONTEXT if number < len(steps) - 1 else 0)
+        else:
+            yield from _lines(gone, [line for block in after[b1:b2] for line in block])
+
+
+def _unchanged(lines: list[str], head: int, tail: int) -> Iterator[Line]:
+    """The first and last of lines that are the same on both sides."""
+    left_out = len(lines) - head - tail
+    kept = lines if left_out <= 0 else lines[:head]
+    yield from (_same(line) for line in kept)
+    if left_out > 0:
+        yield Line("gap", gap=left_out)
+        yield from (_same(line) for line in lines[len(lines) - tail :])
+
+
+def _same(line: str) -> Line:
+    text = escape(_clean(line))
+    return Line("same", text, text)
 
 
 def row_change_diff(change: RowChange) -> Diff:
@@ -72,10 +110,6 @@ def row_lines(row: Row | None) -> list[str]:
     return lines
 
 
-def json_lines(value: Any) -> list[str]:
-    return _json(value).split("\n")
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=repr)
 
@@ -92,9 +126,7 @@ def _lines(before: list[str], after: list[str]) -> Iterator[Line]:
             if kind == "gap":
                 yield Line("gap", gap=a2 - a1)
             elif kind == "equal":
-                for line in before[a1:a2]:
-                    text = SafeString(escape(_clean(line)))
-                    yield Line("same", text, text)
+                yield from (_same(line) for line in before[a1:a2])
             else:
                 yield from _replaced(before[a1:a2], after[b1:b2])
 
@@ -133,4 +165,4 @@ def _words(left: str, right: str) -> tuple[SafeString, SafeString]:
         gone, come = escape("".join(old[a1:a2])), escape("".join(new[b1:b2]))
         was.append(gone if tag == "equal" or not gone else f"<del>{gone}</del>")
         now.append(come if tag == "equal" or not come else f"<ins>{come}</ins>")
-    return mark_safe("".join(was)), mark_safe("".join(now))  # noqa: S308  every piece is escaped above
+    return mark_safe("".join(was)), mark_safe("".join(now))

@@ -53,6 +53,19 @@ class FindingCard:
     number: int
 
     @property
+    def because_of_it(self) -> tuple[Reaction, ...]:
+        """Protocols that reject the session at this finding, its own target first."""
+        return tuple(item for item in self.reactions if item.error)
+
+    @property
+    def accepting(self) -> tuple[Reaction, ...]:
+        return tuple(item for item in self.reactions if item.look is ACCEPTS)
+
+    @property
+    def rejecting_otherwise(self) -> tuple[Reaction, ...]:
+        return tuple(item for item in self.reactions if item.look is REJECTS_OTHERWISE and not item.error)
+
+    @property
     def places(self) -> tuple[str, ...]:
         return self.parts or self.messages
 
@@ -110,7 +123,7 @@ def _reaction(fault: Fault, verdict: Verdict) -> Reaction:
                     verdict.own,
                 )
     if verdict.refusal:
-        return Reaction(verdict.protocol, REJECTS_OTHERWISE, verdict.refusal, own=verdict.own)
+        return Reaction(verdict.protocol, REJECTS, verdict.refusal, own=verdict.own)
     return Reaction(verdict.protocol, ACCEPTS if verdict.accepted else REJECTS_OTHERWISE, own=verdict.own)
 
 

@@ -136,7 +136,11 @@ def _line(row: PartRow, value: dict[str, Any]) -> str:
             return summary_line(f"{value.get('filename') or ''} {value.get('mime') or ''} {where}".strip())
         case "patch":
             files = value.get("files")
-            return f"{len(files)} files: {summary_line(', '.join(map(str, files[:5])))}" if isinstance(files, list) else ""
+            return (
+                f"{len(files)} files: {summary_line(', '.join(map(str, files[:5])))}"
+                if isinstance(files, list)
+                else ""
+            )
         case "compaction":
             tail = value.get("tail_start_id")
             return f"The conversation is summarised here. {'Kept from ' + str(tail) if tail else 'What is above is not sent any more.'}"
@@ -162,7 +166,11 @@ def _finish_line(value: dict[str, Any]) -> str:
 def _arguments(given: object) -> str:
     """Up to three arguments as key=value."""
     if not isinstance(given, dict):
-        return summary_line(json.dumps(given, ensure_ascii=False)) if given not in (None, "") else "no arguments stored"
+        return (
+            summary_line(json.dumps(given, ensure_ascii=False))
+            if given not in (None, "")
+            else "no arguments stored"
+        )
     if not given:
         return "no arguments"
     pairs = [f"{key}={_short(item)}" for key, item in list(given.items())[:3]]
@@ -231,4 +239,9 @@ def part_files(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def is_image(file: dict[str, Any]) -> bool:
     mime, url = file.get("mime"), file.get("url")
-    return isinstance(mime, str) and mime.startswith("image/") and isinstance(url, str) and url.startswith("data:")
+    return (
+        isinstance(mime, str)
+        and mime.startswith("image/")
+        and isinstance(url, str)
+        and url.startswith("data:")
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sessions_app.selectors.timeline import Fault, Outline, Window
 
@@ -42,8 +43,12 @@ def fault_rail(outline: Outline, window: Window) -> Rail:
     scale = 100 / max(outline.parts, 1)
     step = max(1, -(-len(outline.turns) // BANDS))
     starts = [turn.first * scale for turn in outline.turns[::step]] + [100.0]
-    bands = tuple(Band(y, max(end - y, 0.1)) for y, end in zip(starts, starts[1:], strict=False))
-    return Rail(bands, tuple(_marks(outline, scale)), Band(window.start * scale, max((window.end - window.start) * scale, 0.8)))
+    bands = tuple(Band(y, max(end - y, 0.1)) for y, end in pairwise(starts))
+    return Rail(
+        bands,
+        tuple(_marks(outline, scale)),
+        Band(window.start * scale, max((window.end - window.start) * scale, 0.8)),
+    )
 
 
 def _marks(outline: Outline, scale: float) -> list[RailMark]:
@@ -52,7 +57,11 @@ def _marks(outline: Outline, scale: float) -> list[RailMark]:
         y = min(max(fault.position * scale, 0.5), 97.0)
         if marks and y - marks[-1].y < NEAR:
             last = marks[-1]
-            worse = last if _rank(last.shape) <= _rank(_shape(fault)) else RailMark(last.y, _shape(fault), 0, fault)
+            worse = (
+                last
+                if _rank(last.shape) <= _rank(_shape(fault))
+                else RailMark(last.y, _shape(fault), 0, fault)
+            )
             marks[-1] = RailMark(last.y, worse.shape, last.count + 1, worse.fault)
         else:
             marks.append(RailMark(y, _shape(fault), 1, fault))

@@ -89,11 +89,15 @@ def _sentence(detail: SessionDetail) -> str:
 
 
 def _others(verdicts: tuple[Verdict, ...]) -> str:
-    rejecting = [present.PROTOCOL.get(v.protocol, v.protocol) for v in verdicts if not v.accepted and not v.own]
-    if not verdicts:
+    if len(verdicts) < 2:
         return ""
+    rejecting = [
+        present.PROTOCOL.get(verdict.protocol, verdict.protocol)
+        for verdict in verdicts
+        if not (verdict.accepted or verdict.own)
+    ]
     if not rejecting:
-        return "The other protocols accept it." if len(verdicts) > 1 else ""
-    if len(rejecting) == 1:
-        return f"{rejecting[0]} would reject it too." if not all(v.accepted for v in verdicts if v.own) else f"{rejecting[0]} would reject it."
-    return f"{', '.join(rejecting[:-1])} and {rejecting[-1]} would reject it."
+        return "The other protocols accept it."
+    names = rejecting[0] if len(rejecting) == 1 else f"{', '.join(rejecting[:-1])} and {rejecting[-1]}"
+    refused = any(verdict.own and not verdict.accepted for verdict in verdicts)
+    return f"{names} would reject it{' too' if refused else ''}."

@@ -11,6 +11,7 @@ function refresh() {
   }
   const count = document.querySelector("[data-selected-count]");
   if (count) count.textContent = ticked === 0 ? "No session selected" : `${ticked} selected`;
+  document.querySelector(".bulk-bar")?.toggleAttribute("data-any", ticked > 0);
   for (const button of document.querySelectorAll("[data-needs-selection]")) button.disabled = ticked === 0;
   const everything = document.querySelector("[data-select-everything]");
   if (everything) everything.hidden = !(ticked > 0 && ticked === all.length);

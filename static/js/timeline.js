@@ -2,9 +2,10 @@
 function place() {
   const target = document.querySelector(".part.at, .message.at");
   if (!target) return;
-  const heading = target.querySelector("[data-focus]") ?? target;
-  heading.focus({ preventScroll: true });
-  target.scrollIntoView({ block: "center", behavior: "instant" });
+  const spot = target.getBoundingClientRect();
+  if (spot.top < 120 || spot.bottom > window.innerHeight) target.scrollIntoView({ block: "center", behavior: "instant" });
+  // Only who asked for a place has the focus moved there.
+  if (document.querySelector(".timeline").dataset.asked) (target.querySelector("[data-focus]") ?? target).focus({ preventScroll: true });
 }
 
 function follow() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -26,6 +27,7 @@ _LOOKS = {
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)
 def icon(name: str, extra: str = "") -> SafeString:
     """A symbol of the sprite. Decorative: the word beside it carries the meaning."""
     return format_html(

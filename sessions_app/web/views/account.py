@@ -46,7 +46,12 @@ def preferences(request: HtmxRequest) -> HttpResponse:
         value = request.POST.get(name, "")
         if value in choices:
             response.set_cookie(
-                f"suture_{name}", value, max_age=YEAR, samesite="Lax", secure=request.is_secure(), httponly=True
+                f"suture_{name}",
+                value,
+                max_age=YEAR,
+                samesite="Lax",
+                secure=request.is_secure(),
+                httponly=True,
             )
     return response
 

@@ -127,7 +127,9 @@ def _column(wanted: SessionFilter, word: str, first: str, css: str) -> Column:
         return Column(word, wanted.to_query(sort=first), css=css)
     other = name if wanted.sort.startswith("-") else f"-{name}"
     direction = "descending" if wanted.sort.startswith("-") else "ascending"
-    return Column(word, wanted.to_query(sort=other if other in SORTS else name) or "sort=health", direction, css)
+    return Column(
+        word, wanted.to_query(sort=other if other in SORTS else name) or "sort=health", direction, css
+    )
 
 
 def _narrowest(terms: tuple[Term, ...]) -> Narrowest | None:

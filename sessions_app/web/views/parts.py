@@ -104,7 +104,9 @@ def raw(request: HtmxRequest, part_id: int) -> HttpResponseBase:
     part = _part(part_id)
     value, stored, problem = part_value(part)
     if request.GET.get("download") == "1":
-        response = HttpResponse(stored.encode("utf-8", "surrogatepass"), content_type="application/octet-stream")
+        response = HttpResponse(
+            stored.encode("utf-8", "surrogatepass"), content_type="application/octet-stream"
+        )
         response["Content-Disposition"] = f'attachment; filename="part-{part.pk}.json"'
         response["X-Content-Type-Options"] = "nosniff"
         return response
@@ -129,7 +131,14 @@ def image(request: HtmxRequest, part_id: int, index: int) -> HttpResponseBase:
     file = files[index]
     data, problem = _image_data(str(file["mime"]), str(file["url"]))
     name = str(file.get("filename") or "image")
-    context = {"section": "sessions", "part_id": part_id, "data": data, "problem": problem, "file_name": name, "mime": file["mime"]}
+    context = {
+        "section": "sessions",
+        "part_id": part_id,
+        "data": data,
+        "problem": problem,
+        "file_name": name,
+        "mime": file["mime"],
+    }
     context["size"] = len(data) * 3 // 4
     partial = bool(request.htmx) and not wants_partial(request, "main")
     return render(request, "sessions/image.html#image" if partial else "sessions/image.html", context)

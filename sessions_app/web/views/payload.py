@@ -84,11 +84,17 @@ def _options(request: HtmxRequest) -> PayloadOptions:
         target = protocol
     thinking = request.GET.get("thinking", "auto")
     thinking = thinking if thinking in THINKING else "auto"
-    return PayloadOptions(target, cast('Literal["on", "off", "auto"]', thinking), as_stored=request.GET.get("fixes") != "on")
+    return PayloadOptions(
+        target, cast('Literal["on", "off", "auto"]', thinking), as_stored=request.GET.get("fixes") != "on"
+    )
 
 
 def _query(request: HtmxRequest, **changes: str | None) -> str:
-    kept = {name: request.GET[name] for name in ("protocol", "target", "thinking", "fixes", "list") if request.GET.get(name)}
+    kept = {
+        name: request.GET[name]
+        for name in ("protocol", "target", "thinking", "fixes", "list")
+        if request.GET.get(name)
+    }
     kept |= {name: value for name, value in changes.items() if value}
     return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
 
@@ -104,7 +110,8 @@ def _switches(request: HtmxRequest, options: PayloadOptions, made: Payload | Non
     current = made.target.protocol if made else options.target
     return {
         "protocols": [
-            Switch(word, _query(request, protocol=name, target=None), name == current) for name, word in present.PROTOCOL.items()
+            Switch(word, _query(request, protocol=name, target=None), name == current)
+            for name, word in present.PROTOCOL.items()
         ],
         "fixes": [
             Switch("As sent today", _query(request, fixes=None), options.as_stored),
@@ -154,7 +161,9 @@ def _index(pointer: tuple[str | int, ...]) -> int | None:
     return next((step for step in pointer if isinstance(step, int)), None)
 
 
-def _sent(index: int, message: Any, made: Payload, key: str, violations: tuple[Violation, ...]) -> SentMessage:
+def _sent(
+    index: int, message: Any, made: Payload, key: str, violations: tuple[Violation, ...]
+) -> SentMessage:
     text = json.dumps(message, indent=2, ensure_ascii=False)
     origin, _ = made.provenance.get(f"/{key}/{index}", ("", ""))
     kinds = re.findall(r'"type": "([\w.-]+)"', text[:20_000])
@@ -173,9 +182,15 @@ def _sent(index: int, message: Any, made: Payload, key: str, violations: tuple[V
 def _one_message(request: HtmxRequest, made: Payload, index: int, session_id: int) -> HttpResponse:
     key, sent = _list(json.loads(made.text))
     if index >= len(sent):
-        return HttpResponse("This message is not in the payload any more.", status=404, content_type="text/plain")
-    message = replace(_sent(index, sent[index], made, key, ()), text=json.dumps(sent[index], indent=2, ensure_ascii=False))
-    response = render(request, "sessions/payload.html#message-json", {"message": message, "session": {"id": session_id}})
+        return HttpResponse(
+            "This message is not in the payload any more.", status=404, content_type="text/plain"
+        )
+    message = replace(
+        _sent(index, sent[index], made, key, ()), text=json.dumps(sent[index], indent=2, ensure_ascii=False)
+    )
+    response = render(
+        request, "sessions/payload.html#message-json", {"message": message, "session": {"id": session_id}}
+    )
     patch_vary_headers(response, ["HX-Request"])
     return response
 

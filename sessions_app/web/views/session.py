@@ -9,9 +9,10 @@ from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
 
-from sessions_app.models import Session
+from sessions_app.models import Repair, Session
 from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
 from sessions_app.services.reading import session_refresh
+from sessions_app.services.scanning import session_scan
 from sessions_app.web.findings import finding_card
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
 from sessions_app.web.parts import part_card
@@ -32,18 +33,26 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         outline = session_outline(session, table)
         window = _window(request, session, outline, None)
         direction = request.htmx.target
-        context = _turns(session, outline, window) | {"direction": direction, "session_id": session_id, "history": table}
+        context = _turns(session, outline, window) | {
+            "direction": direction,
+            "session_id": session_id,
+            "history": table,
+        }
         response = render(request, "sessions/timeline.html#chunk", context)
     else:
         refresh = session_refresh(session=session, now=clock())
         session.refresh_from_db()
         outline = session_outline(session, table)
-        response = render(request, "sessions/timeline.html", _page(request, session, outline, refresh.problem, table))
+        response = render(
+            request, "sessions/timeline.html", _page(request, session, outline, refresh.problem, table)
+        )
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
-def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str, table: str) -> dict[str, Any]:
+def _page(
+    request: HtmxRequest, session: Session, outline: Outline, problem: str, table: str
+) -> dict[str, Any]:
     shell = session_shell(request, session.pk, "session")
     fault = _current(request, outline)
     at = request.GET.get("at", "") or (fault.at if fault else "")
@@ -66,12 +75,22 @@ def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str
         "session_id": session.pk,
         "history": table,
         "whole": request.GET.get("all") == "1",
+        "repaired": _repaired(request, session),
     }  # fmt: skip
+
+
+def _repaired(request: HtmxRequest, session: Session) -> Repair | None:
+    """The repair that has just been applied, for its card with the undo."""
+    wanted = request.GET.get("repaired", "")[:64]
+    return Repair.objects.filter(session=session, public_id=wanted).first() if wanted else None
 
 
 def _turns(session: Session, outline: Outline, window: Window) -> dict[str, Any]:
     cards = [
-        (turn, [(message, [part_card(row, message.kind) for row in message.parts]) for message in turn.messages])
+        (
+            turn,
+            [(message, [part_card(row, message.kind) for row in message.parts]) for message in turn.messages],
+        )
         for turn in window.turns
     ]
     return {"turns": cards, "window": window, "turn_total": len(outline.turns)}
@@ -80,7 +99,9 @@ def _turns(session: Session, outline: Outline, window: Window) -> dict[str, Any]
 def _window(request: HtmxRequest, session: Session, outline: Outline, at: int | None) -> Window:
     if request.GET.get("all") == "1":
         return timeline_window(session, outline, since=0, limit=PRINT_PARTS)
-    return timeline_window(session, outline, at=at, to=whole(request.GET.get("to")), since=whole(request.GET.get("from")))
+    return timeline_window(
+        session, outline, at=at, to=whole(request.GET.get("to")), since=whole(request.GET.get("from"))
+    )
 
 
 def _current(request: HtmxRequest, outline: Outline) -> Fault | None:
@@ -92,19 +113,20 @@ def _current(request: HtmxRequest, outline: Outline) -> Fault | None:
     at = request.GET.get("at", "")
     if at:
         return next((fault for fault in faults if at in fault.parts or at in fault.messages), None)
-    for severity in ("blocked", "at-risk"):
-        for fault in faults:
-            if fault.severity == severity:
-                return fault
-    return None
+    wanted = (
+        fault
+        for severity in ("blocked", "at-risk")
+        for placed in (True, False)
+        for fault in faults
+        if fault.severity == severity and bool(fault.at) == placed
+    )
+    return next(wanted, None)
 
 
 @require_POST
 @allowed(VIEW)
 def scan(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     """Read the session again where its source is live, and scan it with today's rules."""
-    from sessions_app.services.scanning import session_scan
-
     session = load_session(session_id)
     session_refresh(session=session, now=clock())
     session.refresh_from_db()

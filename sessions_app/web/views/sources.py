@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -51,7 +50,9 @@ def attach(request: HtmxRequest) -> HttpResponseBase:
         source, job = importing.source_attach(path=path, actor=actor(request), now=clock(), face=FACE)
     except (AttachRefused, StoreError) as refusal:
         problem = _words(refusal)
-        return render(request, "sources/list.html", _page(request, attach_problem=problem, attach_path=text), status=422)
+        return render(
+            request, "sources/list.html", _page(request, attach_problem=problem, attach_path=text), status=422
+        )
     tasks.import_enqueue(job)
     return redirect("sessions_app:source", source.pk)
 
@@ -62,10 +63,17 @@ def upload(request: HtmxRequest) -> HttpResponseBase:
     """Take a file (and the ``-wal`` that belongs to a database) into the data directory and read it there."""
     file = request.FILES.get("file")
     if file is None:
-        return render(request, "sources/list.html", _page(request, upload_problem="Choose a file first."), status=422)
+        return render(
+            request, "sources/list.html", _page(request, upload_problem="Choose a file first."), status=422
+        )
     try:
         source, job = source_upload(
-            file=file, name=file.name or "upload", wal=request.FILES.get("wal"), actor=actor(request), now=clock(), face=FACE
+            file=file,
+            name=file.name or "upload",
+            wal=request.FILES.get("wal"),
+            actor=actor(request),
+            now=clock(),
+            face=FACE,
         )
     except StoreError as refusal:
         problem = _words(refusal)
