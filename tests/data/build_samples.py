@@ -48,6 +48,12 @@ def build(database: Path) -> None:
                 (title,),
             )
             connection.execute("DETACH other")
+        # The recordings were made in one directory each, all rewritten to the same name: they become one project.
+        project = connection.execute(
+            "SELECT project_id FROM session WHERE title = ?", (next(iter(TITLES.values())),)
+        ).fetchone()
+        connection.execute("UPDATE session SET project_id = ? WHERE project_id != 'global'", project)
+        connection.execute("DELETE FROM project WHERE id NOT IN (SELECT project_id FROM session)")
         connection.execute("DELETE FROM event")
         connection.execute("DELETE FROM event_sequence")
         connection.execute("PRAGMA journal_mode=DELETE")

@@ -1,0 +1,37 @@
+"""Many sessions in one attached file, and who repairs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from sessions_app.models import Source
+from tests.stores_of import attached
+
+from .store import many
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    return User.objects.create_superuser("alice", password="alice")
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Four sessions with a duplicate, two sound ones."""
+    return many(tmp_path / "opencode.db", {"dup_id_slow": 4, "clean": 2})
+
+
+@pytest.fixture
+def source(db: None, path: Path, data_dir: Path) -> Source:
+    return attached(path)
