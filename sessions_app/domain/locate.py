@@ -206,14 +206,20 @@ def _exists(value: Any, pointer: Pointer) -> bool:
 
 
 def _row(reading: Location, session: Session) -> Location:
-    """``[N]["info"]`` and ``[N]["parts"][M]`` count the client's own list of messages."""
-    index = reading.pointer[1] if len(reading.pointer) > 1 else -1
-    if not isinstance(index, int) or not 0 <= index < len(session.messages):
+    """``[N]["info"]["agent"]`` and ``[N]["parts"][M]`` count the client's own list of messages, which may be a page of the history:
+    where the message at N has the member that the text misses, the first that has it not is meant."""
+    _, index, *rest = reading.pointer
+    numbers = [step for step in rest if isinstance(step, int)]
+    key = rest[-1] if rest and isinstance(rest[-1], str) else ""
+    at = session.messages[index] if isinstance(index, int) and index < len(session.messages) else None
+    if key and not numbers and (at is None or key in at.data):
+        at = next(
+            (message for message in session.messages if message.is_assistant and key not in message.data), at
+        )
+    if at is None:
         return reading
-    message = session.messages[index]
-    place = reading.pointer[3] if len(reading.pointer) > 3 else -1
-    part = message.parts[place].id if isinstance(place, int) and 0 <= place < len(message.parts) else ""
-    return replace(reading, message=message.id, part=part, by="position")
+    part = at.parts[numbers[0]].id if numbers and numbers[0] < len(at.parts) else ""
+    return replace(reading, message=at.id, part=part, by="position")
 
 
 def _holders(session: Session, names: tuple[str, ...]) -> Iterator[Origin]:

@@ -362,6 +362,9 @@ def test_a_deleted_parent_leads_to_the_answer_that_names_it() -> None:
 def test_a_json_path_of_the_client_counts_its_own_messages() -> None:
     rows = session(user(text("q")), assistant(text("a")))
     assert locate('Missing key at [1]["info"]["agent"]', rows)[0].message == "m1"
+    assert (
+        locate('Missing key at [0]["info"]["agent"]', rows)[0].message == "m1"
+    )  # m0 has one: a page of the history
     assert locate('Expected string, got null at [1]["parts"][0]["text"]', rows)[0].part == "m1p0"
 
 

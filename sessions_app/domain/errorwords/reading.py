@@ -79,14 +79,13 @@ _CHAT_WORDS = re.compile(
 _INPUT = re.compile(r"input\[(\d+)\](?:\.(output|content)\[(\d+)\])?")
 _CONTENTS = re.compile(r"contents\[(\d+)\](?:\.parts\[(\d+)\])?")
 _GEMINI_WORDS = re.compile(r"function call `?default_api:[^`\s,]*`? ?, position (\d+)")
-_ROW = re.compile(r"\[(\d+)\]\[\\?\"(info|parts)\\?\"\](?:\[(\d+)\])?")
+_ROW = re.compile(r"\[(\d+)\]\[\\?\"(info|parts)\\?\"\](?:\[(\d+)\])?(?:\[\\?\"(\w+)\\?\"\])?")
 
 
 def places(text: str) -> Iterator[Place]:
     """Every position in the text, in the styles of all providers."""
     for match in _MEMBER.finditer(text):
-        pointer = ("messages", int(match[1]) - 1, "content", int(match[2]) - 1)
-        yield Place(match[0], pointer, BEDROCK)
+        yield Place(match[0], ("messages", int(match[1]) - 1, "content", int(match[2]) - 1), BEDROCK)
     for match in _ANTHROPIC.finditer(text):
         yield Place(
             match[0],
@@ -106,7 +105,8 @@ def places(text: str) -> Iterator[Place]:
     for match in _GEMINI_WORDS.finditer(text):
         yield Place(f"position {match[1]}", ("contents", max(int(match[1]) - 1, 0)), GEMINI)
     for match in _ROW.finditer(text):
-        yield Place(match[0], _pointer("rows", match[1], "parts", match[3]), "")
+        pointer = _pointer("rows", match[1], "parts", match[3] if match[2] == "parts" else None)
+        yield Place(match[0], (*pointer, match[4]) if match[4] else pointer, "")
 
 
 def _dotted(text: str, match: re.Match[str]) -> str:

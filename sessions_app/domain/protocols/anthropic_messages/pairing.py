@@ -129,17 +129,19 @@ def repeated_results(view: View) -> Iterator[Violation]:
 
 
 def malformed_calls(view: View) -> Iterator[Violation]:
-    """A5, A6 and the name of a call: id and name of the right alphabet, input an object."""
+    """A5, A6 and the name of a call: id and name of the right alphabet, input an object. A result is told of where its call is not."""
+    called = {_id(block) for block in view.blocks if block.kind == "tool_use"}
     for block in view.blocks:
         if block.kind in ("tool_use", "server_tool_use"):
             yield from _malformed_call(view, block)
-        elif block.kind == "tool_result" and not _ID.match(_result_id(block)):
-            error = (
-                f"{block.position}.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'"
-            )
-            yield view.request.broken(
-                "A5", error, f"{block.position}.tool_result.tool_use_id", (*block.pointer, "tool_use_id")
-            )
+        elif (
+            block.kind == "tool_result"
+            and _result_id(block) not in called
+            and not _ID.match(_result_id(block))
+        ):
+            where = f"{block.position}.tool_result.tool_use_id"
+            error = f"{where}: String should match pattern '^[a-zA-Z0-9_-]+$'"
+            yield view.request.broken("A5", error, where, (*block.pointer, "tool_use_id"))
 
 
 def malformed_definitions(view: View) -> Iterator[Violation]:
