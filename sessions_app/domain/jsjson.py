@@ -69,7 +69,7 @@ def encode(value: Json) -> str:
     """``JSON.stringify`` of a value in JavaScript form (from ``loads``, ``to_js``, or built of such values and of strings)."""
     try:
         return _encode(value).decode()
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, RecursionError):
         return _write(value)
 
 

@@ -47,7 +47,7 @@ def select_first(messages: Sequence[Message], baseline: int | None) -> list[Mess
 def select_third(messages: Sequence[Message], target: Target | None) -> list[Message]:
     """Generations 2 and 3: everything from the latest completed compaction on that ``target`` can replay; checkpoints made
     by another provider for itself are left out."""
-    usable = [message for message in messages if not _is_checkpoint(message) or replayable(message, target)]
+    usable = [message for message in messages if not is_checkpoint(message) or replayable(message, target)]
     cut = max((_seq(message) for message in usable if _completed(message)), default=None)
     return [message for message in usable if cut is None or _seq(message) >= cut]
 
@@ -73,8 +73,9 @@ def _completed(message: Message) -> bool:
     return message.kind == "compaction" and message.data.get("status", "completed") == "completed"
 
 
-def _is_checkpoint(message: Message) -> bool:
-    return message.kind == "compaction" and "providerContext" in message.data
+def is_checkpoint(message: Message) -> bool:
+    """Whether ``message`` is a compaction that a provider made in its own form (generation 3)."""
+    return message.generation == 3 and message.kind == "compaction" and "providerContext" in message.data
 
 
 def _seq(message: Message) -> int:

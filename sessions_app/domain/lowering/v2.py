@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain import jsjson
+from sessions_app.domain.dialects.opencode_v2.shape import Mismatch
 from sessions_app.domain.model import Message, Session
 from sessions_app.domain.target import Target
 
 from . import attachments
-from .replay_v2 import replayable, select_v2
+from .canonical import CANONICAL
+from .replay_v2 import is_checkpoint, replayable, select_v2
 from .types import CanonicalMessage, Lowered, LoweringError, Origin
 from .v2_assistant import lower_assistant
 
@@ -191,7 +192,7 @@ def _compaction(message: Message, call: Call) -> list[CanonicalMessage]:
     data = message.data
     if message.generation > 1 and data["status"] != "completed":
         return []
-    if "providerContext" in data:
+    if is_checkpoint(message):
         return _native_window(message) if replayable(message, call.target) else []
     recent = data["recent"]
     tail = _RECENT.format(recent=recent) if recent != "" or message.generation < 3 else ""
@@ -201,14 +202,10 @@ def _compaction(message: Message, call: Call) -> list[CanonicalMessage]:
 def _native_window(message: Message) -> list[CanonicalMessage]:
     """The replacement window a provider made: canonical messages already."""
     window: list[CanonicalMessage] = message.data["providerContext"]["messages"]
-    for index, canonical in enumerate(window):
-        parts = canonical.get("content")
-        if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
-            raise LoweringError(
-                "lower",
-                f'Expected array, got {jsjson.dumps(parts)}\n  at [{index}]["content"]',
-                Origin(message.id, ""),
-            )
+    try:
+        CANONICAL(window)
+    except Mismatch as mismatch:
+        raise LoweringError("lower", mismatch.words, Origin(message.id, "")) from None
     return window
 
 

@@ -215,17 +215,18 @@ def _result(part: ToolPart, generation: int, hosted: bool, place: tuple[int, Ori
 
 def _stored_result(stored: Any, otherwise: str, place: tuple[int, Origin]) -> _Json:
     """A hosted tool's own result. What looks like a result value keeps its type, so an error can lose its flag (format B3)."""
-    if not (isinstance(stored, dict) and stored.get("type") in _RESULT_TYPES and "value" in stored):
+    kind = stored.get("type") if isinstance(stored, dict) and "value" in stored else None
+    if not isinstance(kind, str) or kind not in _RESULT_TYPES:
         return {"type": otherwise, "value": stored}
     value = stored["value"]
-    if stored["type"] == "content":
+    if kind == "content":
         try:
             TOOL_CONTENT(value)
         except Mismatch as mismatch:
             mismatch.path = ("content", place[0], "result", "value", *mismatch.path)
             raise LoweringError("lower", mismatch.words, place[1]) from None
         value = _known_content(value)
-    return {"type": stored["type"], "value": value}
+    return {"type": kind, "value": value}
 
 
 def _known_content(content: Iterable[_Json]) -> list[_Json]:
