@@ -39,6 +39,14 @@ class RepairAdmin(TruthAdmin[Repair]):
     inlines = (RowChangeInline,)
 
 
+@admin.register(RowChange)
+class RowChangeAdmin(TruthAdmin[RowChange]):
+    list_display = ("repair", "position", "table", "key")
+    list_filter = ("table",)
+    search_fields = ("repair__public_id__exact",)
+    deferred = ("before", "after")
+
+
 @admin.register(RepairBatch)
 class RepairBatchAdmin(TruthAdmin[RepairBatch]):
     list_display = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from sessions_app.models import ImportJob, Project, Source, SourceProblem
+from sessions_app.models import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
 from .base import TruthAdmin
 
@@ -34,3 +34,8 @@ class SourceProblemAdmin(TruthAdmin[SourceProblem]):
 class ImportJobAdmin(TruthAdmin[ImportJob]):
     list_display = ("__str__", "state", "total", "done", "failed", "actor", "created_at", "heartbeat_at")
     list_filter = ("state", "source")
+
+
+@admin.register(WorkerBeat)
+class WorkerBeatAdmin(TruthAdmin[WorkerBeat]):
+    list_display = ("__str__", "started_at", "beat_at")

@@ -20,7 +20,7 @@ def alice(db: None) -> User:
 
 
 @pytest.fixture
-def browser(alice: User) -> Client:
+def visitor(alice: User) -> Client:
     client = Client()
     client.force_login(alice)
     return client

@@ -27,16 +27,16 @@ def hidden(page: str, action: str) -> dict[str, list[str]]:
 
 
 def test_all_that_match_are_repaired_by_filter_watched_reported_and_taken_back(
-    browser: Client, source: Source, path: Path
+    visitor: Client, source: Source, path: Path
 ) -> None:
     before = dump(path)
 
-    asked = browser.post("/bulk/", {"scope": "all", "query": "health=blocked"})
-    preview = browser.get(asked["location"])
-    started = browser.post(
+    asked = visitor.post("/bulk/", {"scope": "all", "query": "health=blocked"})
+    preview = visitor.get(asked["location"])
+    started = visitor.post(
         "/bulk/start/", {**hidden(preview.content.decode(), "/bulk/start/"), "reason": "ticket 9"}
     )
-    progress = browser.get(started["location"])
+    progress = visitor.get(started["location"])
 
     assert asked["location"] == "/bulk/?health=blocked"
     text = preview.content.decode()
@@ -45,35 +45,35 @@ def test_all_that_match_are_repaired_by_filter_watched_reported_and_taken_back(
     assert (batch.filter, batch.reason, batch.actor) == ({"health": ["blocked"]}, "ticket 9", "alice")
     assert (batch.state, batch.repaired) == ("done", 4)
     assert "Undo all 4 repairs" in progress.content.decode()
-    table = browser.get(f"{started['location']}report.csv").content.decode()
+    table = visitor.get(f"{started['location']}report.csv").content.decode()
     assert table.count("repaired") == 4
-    assert len(browser.get(f"{started['location']}report.json").json()["sessions"]) == 4
+    assert len(visitor.get(f"{started['location']}report.json").json()["sessions"]) == 4
 
-    browser.post(f"{started['location']}undo/")
+    visitor.post(f"{started['location']}undo/")
     batch.refresh_from_db()
     assert batch.state == "undone"
     assert dump(path) == before
 
 
 def test_ticked_sessions_are_kept_under_a_key_and_only_they_are_repaired(
-    browser: Client, source: Source
+    visitor: Client, source: Source
 ) -> None:
     first, second = Session.objects.filter(health="blocked").order_by("pk")[:2]
 
-    asked = browser.post("/bulk/", {"scope": "selected", "session": [first.pk, second.pk]})
-    preview = browser.get(asked["location"]).content.decode()
-    browser.post("/bulk/start/", hidden(preview, "/bulk/start/"))
+    asked = visitor.post("/bulk/", {"scope": "selected", "session": [first.pk, second.pk]})
+    preview = visitor.get(asked["location"]).content.decode()
+    visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))
 
     assert asked["location"].startswith("/bulk/?selection=")
     assert "2 chosen sessions" in preview
     assert sorted(RepairBatch.objects.get().session_ids) == [first.pk, second.pk]
 
 
-def test_options_asked_for_are_the_options_started(browser: Client, source: Source) -> None:
-    preview = browser.get(
+def test_options_asked_for_are_the_options_started(visitor: Client, source: Source) -> None:
+    preview = visitor.get(
         "/bulk/?health=blocked&safety=lossy&only=stuck-tool&only=empty-message&stop=1"
     ).content.decode()
-    browser.post("/bulk/start/", hidden(preview, "/bulk/start/"))
+    visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))
 
     options = RepairBatch.objects.get().options
     assert (options["safety"], options["rules"], options["stop_on_failure"], options["force"]) == (
@@ -84,17 +84,17 @@ def test_options_asked_for_are_the_options_started(browser: Client, source: Sour
     )
 
 
-def test_a_selection_that_is_not_kept_any_more_says_so(browser: Client, source: Source) -> None:
-    response = browser.get("/bulk/?selection=gone")
+def test_a_selection_that_is_not_kept_any_more_says_so(visitor: Client, source: Source) -> None:
+    response = visitor.get("/bulk/?selection=gone")
 
     assert response.status_code == 404
 
 
-def test_htmx_asks_for_the_progress_alone_and_stops_when_it_is_done(browser: Client, source: Source) -> None:
-    preview = browser.get("/bulk/?health=blocked").content.decode()
-    started = browser.post("/bulk/start/", hidden(preview, "/bulk/start/"))
+def test_htmx_asks_for_the_progress_alone_and_stops_when_it_is_done(visitor: Client, source: Source) -> None:
+    preview = visitor.get("/bulk/?health=blocked").content.decode()
+    started = visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))
 
-    response = browser.get(started["location"], headers={"HX-Request": "true", "HX-Target": "progress"})
+    response = visitor.get(started["location"], headers={"HX-Request": "true", "HX-Target": "progress"})
 
     assert response.status_code == 286
     assert response.content.decode().lstrip().startswith('<div id="progress"')
@@ -112,7 +112,7 @@ def test_without_permission_nothing_is_previewed_or_started(source: Source) -> N
 
 
 @pytest.mark.parametrize("address", ["/bulk/", "/bulk/?health=blocked&preset=drop"])
-def test_the_page_holds_no_inline_script_or_style(browser: Client, source: Source, address: str) -> None:
-    page = browser.get(address).content.decode()
+def test_the_page_holds_no_inline_script_or_style(visitor: Client, source: Source, address: str) -> None:
+    page = visitor.get(address).content.decode()
 
     assert not re.search(r"<script(?![^>]* src=)|\sstyle=|\son[a-z]+=", page)
