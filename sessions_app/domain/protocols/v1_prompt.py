@@ -37,16 +37,22 @@ class PromptMessage:
     blocks: list[dict[str, Any]]
     origins: list[Origin]
     fields: dict[str, Any] = field(default_factory=dict)
+    source: Origin = NOBODY
+    """The stored message of blocks that were all dropped."""
 
     def keep(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
         """Drops the blocks that are not ``wanted``."""
+        if not self.source.message:
+            self.source = Origin(next((origin.message for origin in self.origins if origin.message), ""), "")
         pairs = [pair for pair in zip(self.blocks, self.origins, strict=True) if wanted(pair[0])]
         self.blocks = [block for block, _ in pairs]
         self.origins = [origin for _, origin in pairs]
 
     @property
     def origin(self) -> Origin:
-        """The stored message it came from; its part too where there is only one."""
+        """The stored message it came from, also where nothing of it is left; its part too where there is only one."""
+        if not self.origins:
+            return self.source
         first = next((origin for origin in self.origins if origin.message), NOBODY)
         return first if len(self.blocks) == 1 else Origin(first.message, "")
 

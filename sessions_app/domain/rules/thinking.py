@@ -190,7 +190,7 @@ def _alone(rule: str, message: Message, violation: Violation, reason: str) -> Fi
 def _pasted(context: Context, rule: str, reason: str) -> Iterator[Finding]:
     for located in context.facts.located:
         message = context.session.message(located.message)
-        if located.rule == rule and message is not None:
+        if located.rule == rule and message is not None and any(isinstance(part, ReasoningPart) for part in message.parts):
             yield _pasted_finding(context, located, message, reason)
 
 
@@ -208,7 +208,7 @@ def _pasted_finding(context: Context, located: Located, message: Message, reason
         (located.part,) if located.part else tuple(part.id for part in reasoning),
         f"The thinking in {message.id} {reason}, says the provider's error",
         {"error": located.error, "also": _SWITCH_OFF, "certainty": "reported"},
-        (drop, _remove_turn(context, message)) if reasoning else (_remove_turn(context, message),),
+        (drop, _remove_turn(context, message)),
     )
 
 
