@@ -17,12 +17,13 @@ from .shape import (
     struct,
     tagged,
     text,
+    times,
 )
 
 GENERATIONS: Final = (1, 2, 3)
 
 _NAMED = struct({"start": number, "end": number, "text": text})
-_CREATED = struct({"created": number}, {"completed": number})
+_CREATED = times("completed")
 _MODEL = struct({"id": text, "providerID": text}, {"variant": text})
 _CONTENT = tagged(
     "type",
@@ -64,7 +65,7 @@ def _tool_state(generation: int) -> Check:
 
 
 def _items(generation: int) -> Check:
-    time = struct({"created": number}, {"ran": number, "completed": number, "pruned": number})
+    time = times("ran", "completed", "pruned")
     tool: dict[str, Check] = {"id": text, "name": text, "state": _tool_state(generation), "time": time}
     if generation == 1:
         provider = struct({"executed": boolean}, {"metadata": _KEYED, "resultMetadata": _KEYED})

@@ -142,6 +142,18 @@ def struct(required: dict[str, Check], optional: dict[str, Check] | None = None)
     return checked
 
 
+def times(*optional: str) -> Check:
+    """An object with a number ``created``, and numbers under ``optional`` where they are there."""
+    slowly = struct({"created": number}, dict.fromkeys(optional, number))
+
+    def checked(value: Any) -> None:
+        # Nearly always all values are whole milliseconds.
+        if type(value) is not dict or "created" not in value or {*map(type, value.values())} != {int}:
+            slowly(value)
+
+    return checked
+
+
 def tagged(tag: str, variants: dict[str, Check]) -> Check:
     """A union told apart by the string at ``tag``."""
     what = " | ".join(f'{{ readonly "{tag}": {jsjson.dumps(name)}, ... }}' for name in variants)
