@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -35,7 +35,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A finding with its place. ``number`` counts from 1 in stored order; ``at`` is the part, else the message, to show."""
+    """A finding with its place. ``at`` is the part, else the message, to show.
+
+    ``number`` counts from 1: what blocks or puts at risk in stored order, then what is only for information.
+    """
 
     number: int
     id: int
@@ -51,6 +54,11 @@ class Fault:
     """Index of the part in the session, for the rail."""
     turn: int
 
+    @property
+    def note(self) -> bool:
+        """It is only for information."""
+        return self.severity == "info"
+
 
 @dataclass(frozen=True, slots=True)
 class TurnHead:
@@ -64,6 +72,7 @@ class TurnHead:
     calls: int
     time: int | None
     faults: int = 0
+    notes: int = 0
     worst: str = ""
 
     @property
@@ -102,6 +111,16 @@ class Outline:
     def turn_at(self, position: int) -> TurnHead | None:
         """The turn that holds the part with this index."""
         return next((turn for turn in self.turns if position < turn.first + turn.parts), None)
+
+    @property
+    def serious(self) -> tuple[Fault, ...]:
+        """Faults that block or put at risk."""
+        return tuple(fault for fault in self.faults if not fault.note)
+
+    @property
+    def notes(self) -> tuple[Fault, ...]:
+        """Findings for information."""
+        return tuple(fault for fault in self.faults if fault.note)
 
     @property
     def messages(self) -> int:
@@ -154,7 +173,10 @@ def _slim_parts(session: Session, messages: set[str]) -> tuple[dict[str, list[_S
     found: defaultdict[str, list[_Slim]] = defaultdict(list)
     columns = ("message_stored_id", "stored_id", "item", "kind", "call_id")
     for message, *rest in (
-        Part.objects.filter(session=session).order_by("position").values_list(*columns).iterator(chunk_size=5000)
+        Part.objects.filter(session=session)
+        .order_by("position")
+        .values_list(*columns)
+        .iterator(chunk_size=5000)
     ):
         found[message].append(_Slim(*rest))
     orphans: list[str] = []
@@ -257,7 +279,7 @@ def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fa
         known = parts or [stored for stored in finding.messages if stored in places]
         at = min(known, key=lambda stored: places[stored][1]) if known else ""
         placed.append((places[at][1] if at else -1, finding, at))
-    placed.sort(key=lambda item: (item[0], item[1].position, item[1].pk))
+    placed.sort(key=lambda item: (item[1].severity == "info", item[0], item[1].position, item[1].pk))
     for number, (position, finding, at) in enumerate(placed, 1):
         yield Fault(
             number=number,
@@ -275,20 +297,17 @@ def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fa
         )
 
 
-_WORST = ("blocked", "at-risk", "info")
-
-
 def _with_faults(turns: tuple[TurnHead, ...], faults: tuple[Fault, ...]) -> tuple[TurnHead, ...]:
-    counts: defaultdict[int, list[str]] = defaultdict(list)
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for fault in faults:
-        counts[fault.turn].append(fault.severity)
-    return tuple(
-        TurnHead(
-            turn.number, turn.title, turn.messages, turn.first, turn.parts, turn.calls, turn.time,
-            len(counts[turn.number]), next((name for name in _WORST if name in counts[turn.number]), ""),
-        )
-        for turn in turns
-    )  # fmt: skip
+        counts[fault.turn][fault.severity] += 1
+
+    def counted(turn: TurnHead) -> TurnHead:
+        mine = counts[turn.number]
+        worst = next((name for name in ("blocked", "at-risk") if mine[name]), "")
+        return replace(turn, faults=mine["blocked"] + mine["at-risk"], notes=mine["info"], worst=worst)
+
+    return tuple(counted(turn) for turn in turns)
 
 
 def _twins(heads: list[Head], slim: dict[str, list[_Slim]], faults: tuple[Fault, ...]) -> dict[str, Twin]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sessions_app.selectors.timeline import Fault, Outline, Window
 
-NEAR = 3.2
+NEAR = 4.5
 """Marks closer than this are drawn as one with a number (24 px at usual heights)."""
 
 BANDS = 150
@@ -53,7 +53,7 @@ def fault_rail(outline: Outline, window: Window) -> Rail:
 
 def _marks(outline: Outline, scale: float) -> list[RailMark]:
     marks: list[RailMark] = []
-    for fault in outline.faults:
+    for fault in outline.serious or outline.notes:
         y = min(max(fault.position * scale, 0.5), 97.0)
         if marks and y - marks[-1].y < NEAR:
             last = marks[-1]

@@ -57,17 +57,12 @@ def _page(
     fault = _current(request, outline)
     at = request.GET.get("at", "") or (fault.at if fault else "")
     window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
-    number = fault.number if fault else 0
-    following = outline.faults[number : number + 1]
-    blocking = next((item for item in outline.faults[number:] if item.severity == "blocked"), None)
     return shell | _turns(session, outline, window) | {
         "outline": outline,
         "rail": fault_rail(outline, window),
         "fault": fault,
         "card": finding_card(fault, shell["detail"].verdicts) if fault else None,
-        "previous_fault": outline.faults[number - 2] if number > 1 else None,
-        "next_fault": following[0] if following else None,
-        "next_blocking": blocking,
+        **_steps(outline, fault),
         "at": at,
         "asked": bool(request.GET.get("at") or request.GET.get("fault")),
         "not_here": request.GET.get("at", "") if at and at not in outline.places else "",
@@ -77,6 +72,19 @@ def _page(
         "whole": request.GET.get("all") == "1",
         "repaired": _repaired(request, session),
     }  # fmt: skip
+
+
+def _steps(outline: Outline, fault: Fault | None) -> dict[str, Any]:
+    """Where the stepper goes from here. It steps through what is serious, or through the notes where a note is shown."""
+    group = outline.notes if fault is not None and fault.note else outline.serious
+    at = group.index(fault) if fault is not None else -1
+    return {
+        "group_total": len(group),
+        "group_number": at + 1,
+        "previous_fault": group[at - 1] if at > 0 else None,
+        "next_fault": group[at + 1] if at + 1 < len(group) else None,
+        "next_blocking": next((item for item in group[at + 1 :] if item.severity == "blocked"), None),
+    }
 
 
 def _repaired(request: HtmxRequest, session: Session) -> Repair | None:
