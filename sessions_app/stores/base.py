@@ -180,6 +180,10 @@ class Store(ABC):
     def sessions(self) -> Iterator[Row]:
         """Session rows only, newest first."""
 
+    def session_ids(self) -> list[str]:
+        """The ids of all sessions, newest first, without reading more of their rows than that takes."""
+        return [row["id"] for row in self.sessions()]
+
     @abstractmethod
     def read(self, session_id: str) -> SessionRows:
         """All rows of one session. Raises ``StoreError`` ("no-session") where the store has no such session."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange
@@ -125,6 +125,34 @@ class ExportStore(TextStore):
         return "\n".join(pieces) + "\n"
 
 
+class _Raw(NamedTuple):
+    """An object's place in the text and its members; ``members`` None: it is no object."""
+
+    start: int
+    end: int
+    members: list[Member] | None
+
+
+def _raw(text: str, at: int) -> tuple[_Raw, int]:
+    if not text.startswith("{", at):
+        end = value_end(text, at)[1]
+        return _Raw(at, end, None), end
+    found, end = members(text, at)
+    return _Raw(at, end, found), end
+
+
+def _message_member(text: str, at: int, key: str) -> tuple[Any, int]:
+    """``info`` as its members (None: no object), ``parts`` as a list of ``_Raw`` (other values: no list)."""
+    if key == "parts" and text.startswith("[", at):
+        return items(text, at, _raw)
+    if key == "parts":
+        return None, value_end(text, at)[1]
+    if key == "info":
+        raw, end = _raw(text, at)
+        return raw.members, end
+    return value_end(text, at)
+
+
 class _Reader:
     def __init__(self, text: str, session_id: str, problems: list[Problem]) -> None:
         self.text = text
@@ -141,58 +169,37 @@ class _Reader:
         return found
 
     def _message(self, text: str, at: int) -> tuple[_Message, int]:
-        number, self.count = self.count, self.count + 1
+        where = f"messages[{self.count}]"
+        self.count += 1
         if not text.startswith("{", at):
-            end = value_end(text, at)[1]
-            return _Message(
-                at, end, self._piece("message", at, end, f"messages[{number}]", MESSAGE_IDS, {})
-            ), end
-        top, end = members(text, at, self._span)
+            raw, end = _raw(text, at)
+            return _Message(at, end, self._piece("message", raw, where, {})), end
+        top, end = members(text, at, _message_member)
         found = {member.key: member for member in top}
         info = found.get("info")
-        start, stop = (info.value_start, info.end) if info is not None else (at, end)
-        message = _Message(
-            at,
-            end,
-            self._piece(
-                "message", start, stop, f"messages[{number}]", MESSAGE_IDS, {"session_id": self.session_id}
-            ),
-        )
+        raw = _Raw(at, end, top) if info is None else _Raw(info.value_start, info.end, info.value)
+        message = _Message(at, end, self._piece("message", raw, where, {"session_id": self.session_id}))
         parts = found.get("parts")
-        if parts is not None and text.startswith("[", parts.value_start):
+        if parts is not None and isinstance(parts.value, list):
+            row = message.info.row
+            owner = {"session_id": self.session_id, "message_id": row["id"], "time": row["time_created"]}
             message.parts_at = (parts.value_start, parts.end)
-            where = f"messages[{number}].parts"
-            owner = {
-                "session_id": self.session_id,
-                "message_id": message.info.row["id"],
-                "time": message.info.row["time_created"],
-            }
-
-            def part(text: str, at: int) -> tuple[_Piece, int]:
-                end = value_end(text, at)[1]
-                piece = self._piece("part", at, end, f"{where}[{len(message.parts)}]", PART_IDS, owner)
-                message.parts.append(piece)
-                return piece, end
-
-            items(text, parts.value_start, part)
+            message.parts = [
+                self._piece("part", part, f"{where}.parts[{n}]", owner) for n, part in enumerate(parts.value)
+            ]
         return message, end
 
-    def _span(self, text: str, at: int, key: str) -> tuple[None, int]:
-        return None, value_end(text, at)[1]
-
-    def _piece(
-        self, table: str, start: int, end: int, where: str, ids: Mapping[str, str], owner: Mapping[str, Any]
-    ) -> _Piece:
-        """A row out of the object at ``start``..``end``. The place in the file wins over the ids inside, as in the client's import."""
+    def _piece(self, table: str, raw: _Raw, where: str, owner: Mapping[str, Any]) -> _Piece:
+        """A row out of an object. The place in the file wins over the ids inside, as in the client's import."""
+        ids = IDS[table]
         row_id: Any = None
-        data, front, names, value = self.text[start:end], False, tuple(ids), {}
-        if self.text.startswith("{", start):
-            found, _ = members(self.text, start)
-            value = {member.key: member.value for member in found}
+        data, front, names, value = self.text[raw.start : raw.end], False, tuple(ids), {}
+        if raw.members is not None:
+            value = {member.key: member.value for member in raw.members}
             row_id = value.get("id")
-            data = without(self.text, start, end, found, ids)
-            front = bool(found) and found[0].key in ids
-            names = tuple(member.key for member in found if member.key in ids)
+            data = without(self.text, raw.start, raw.end, raw.members, ids)
+            front = bool(raw.members) and raw.members[0].key in ids
+            names = tuple(member.key for member in raw.members if member.key in ids)
             for name, column in ids.items():
                 if column in owner and name in value and value[name] != owner[column]:
                     self._problem(where, f"{name} is {value[name]!r}, but it stands under {owner[column]}.")
@@ -209,7 +216,9 @@ class _Reader:
             )
             row_id = where
         self.seen.add((table, row_id))
-        return _Piece(start, end, _row(table, row_id, self.session_id, data, value, owner), front, names)
+        return _Piece(
+            raw.start, raw.end, _row(table, row_id, self.session_id, data, value, owner), front, names
+        )
 
     def _problem(self, where: str, reason: str, rule: Any = "") -> None:
         self.problems.append(Problem(where, reason, rule, self.session_id))
@@ -256,6 +265,9 @@ class _Writer:
         self.after = changed_rows(rows, changes)
         self.messages = {row["id"]: row for row in self.after.messages}
         self.parts = {row["id"]: row for row in self.after.parts}
+        self.by_message: dict[str, list[Row]] = {}
+        for row in self.after.parts:
+            self.by_message.setdefault(row["message_id"], []).append(row)
 
     def text(self) -> str:
         edits: list[tuple[int, int, str]] = []
@@ -304,14 +316,16 @@ class _Writer:
 
     def _parts(self, message_id: str, message: _Message) -> str:
         assert message.parts_at is not None
+        own = self.by_message.get(message_id, [])
+        if own == [piece.row for piece in message.parts]:
+            return self.source[slice(*message.parts_at)]
+        here = {row["id"] for row in own}
         old = {piece.row["id"]: piece for piece in message.parts}
         texts = [
-            (key, self._piece(piece, self.parts[key], PART_IDS))
-            for key, piece in old.items()
-            if key in self.parts and self.parts[key]["message_id"] == message_id
+            (key, self._piece(piece, self.parts[key], PART_IDS)) for key, piece in old.items() if key in here
         ]
-        for row in self.after.parts:
-            if row["message_id"] == message_id and row["id"] not in old:
+        for row in own:
+            if row["id"] not in old:
                 after = [index for index, (key, _) in enumerate(texts) if key <= row["id"]]
                 texts.insert(after[-1] + 1 if after else 0, (row["id"], _object(row, PART_IDS, front=False)))
         return self._array(
@@ -321,11 +335,7 @@ class _Writer:
         )
 
     def _new_message(self, row: Row) -> str:
-        parts = [
-            _object(part, PART_IDS, front=False)
-            for part in self.after.parts
-            if part["message_id"] == row["id"]
-        ]
+        parts = [_object(part, PART_IDS, front=False) for part in self.by_message.get(row["id"], [])]
         return f'{{"info":{_object(row, MESSAGE_IDS, front=False)},"parts":[{",".join(parts)}]}}'
 
     def _piece(self, piece: _Piece, row: Row, ids: Mapping[str, str]) -> str:

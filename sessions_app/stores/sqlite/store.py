@@ -58,7 +58,7 @@ class SqliteStore(Store):
         return self._dialects
 
     def sessions(self) -> Iterator[Row]:
-        ids = self._session_ids()
+        ids = self.session_ids()
         for start in range(0, len(ids), _CHUNK):
             for session_id in ids[start : start + _CHUNK]:
                 row = self._session(session_id)
@@ -89,7 +89,7 @@ class SqliteStore(Store):
         own counter of events (``event_sequence``, 1.14 on)."""
         files = self.file_state()  # before the rows are read: a write in between makes the next look thorough
         with self.snapshot():
-            states: dict[Any, list[object]] = {key: [] for key in self._session_ids()}
+            states: dict[Any, list[object]] = {key: [] for key in self.session_ids()}
             for name in self.schema.session_tables:
                 self._collect(
                     states, f"SELECT id, time_updated, time_archived, project_id FROM {quoted(name)}"
@@ -176,7 +176,7 @@ class SqliteStore(Store):
                 return found[0]
         return None
 
-    def _session_ids(self) -> list[Any]:
+    def session_ids(self) -> list[Any]:
         found: dict[Any, tuple[Any, ...]] = {}
         for name in self.schema.session_tables:
             recent = "time_updated" if self.schema.has(name, "time_updated") else "id"
