@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from .build import CLAUDE, KIMI, V1, V2, aborted, codes, data_of, finish, found, part_ids, reasoning, repaired, scanned, start, text, tool
+from .build import (
+    CLAUDE,
+    KIMI,
+    V1,
+    V2,
+    aborted,
+    codes,
+    data_of,
+    finish,
+    found,
+    part_ids,
+    reasoning,
+    repaired,
+    scanned,
+    start,
+    text,
+    tool,
+)
 
 
 def test_an_open_turn_with_text_keeps_it_and_gets_only_its_end() -> None:

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from .build import BEDROCK, CHAT, CLAUDE, CLAUDE_THINKING, KIMI, V1, V2, codes, data_of, finish, found, message_ids, reasoning, repaired, scanned, start, text, tool
+from .build import (
+    BEDROCK,
+    CHAT,
+    CLAUDE,
+    CLAUDE_THINKING,
+    KIMI,
+    V1,
+    V2,
+    codes,
+    data_of,
+    finish,
+    found,
+    message_ids,
+    reasoning,
+    repaired,
+    scanned,
+    start,
+    text,
+    tool,
+)
 
 ABORT = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
 SIGNED = "c2lnbmF0dXJl"

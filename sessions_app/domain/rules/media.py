@@ -87,12 +87,12 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
     violation = context.refusal("media-rejected", messages=(message.id,), parts=(part.id,) if part else ())
     words = context.verdict.refusal if context.verdict else ""
     problems = [problem for file in files if (problem := _problem(file, part, words)) is not None]
-    if violation and not problems:
-        problems = [_Problem(file, violation.error) for file in files]
+    words = words if _client_stops(context, message, part, words) else ""
+    if not problems and (violation or words):
+        problems = [_Problem(file, violation.error if violation else words) for file in files]
     if not problems:
         return
-    stopped = next((problem for problem in problems if words and problem.reason == words), None)
-    details = refused(violation) or ({"error": words, "certainty": "measured"} if stopped else {})
+    details = refused(violation) or ({"error": words, "certainty": "measured"} if words else {})
     relabel = all(problem.relabel for problem in problems)
     choices = [_remove(message, part, problems)]
     if relabel:
@@ -100,7 +100,7 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
     names = ", ".join(f"{problem.media.name} ({problem.media.mime})" for problem in problems)
     yield Finding(
         "media-rejected",
-        "blocked" if violation or stopped else "at-risk",
+        "blocked" if violation or words else "at-risk",
         "safe" if relabel else "lossy",
         (message.id,),
         (part.id,) if part else (),
@@ -108,6 +108,14 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
         {"files": [{"name": one.media.name, "mime": one.media.mime, "size": len(one.media.url), "reason": one.reason} for one in problems], **details},
         tuple(choices),
     )
+
+
+def _client_stops(context: Context, message: Message, part: Part | None, words: str) -> bool:
+    """The client itself cannot send a file of this part (wire-rules 6.3, 6.8 F6)."""
+    if not words or not any(word in words for word in ("media", "functionality not supported", "URL scheme", "data URL")):
+        return False
+    details = context.verdict.details if context.verdict else {}
+    return details.get("part") == part.id if part and details.get("part") else details.get("message") == message.id
 
 
 def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:

@@ -10,7 +10,7 @@ from sessions_app.domain.model import Message, OtherPart, Part, ToolPart
 from sessions_app.domain.repair import Edit, Operation
 
 from .base import Choice, Context, Finding, Rule
-from .ops import delete_part, edit_part, is_v2, replace_part
+from .ops import delete_part, edit_part, is_v2, replace_part, tool_as_text
 
 RESULT_KINDS = frozenset({"tool_result", "tool-result", "function_call_output", "toolResult"})
 CALL_KINDS = frozenset({"tool-call", "tool_use", "tool_call", "tool-invocation", "function_call", "dynamic-tool", "toolCall"})
@@ -130,6 +130,7 @@ def find_foreign_shapes(context: Context) -> Iterator[Finding]:
         for part in message.parts:
             if isinstance(part, OtherPart) and part.kind in CALL_KINDS:
                 yield _foreign(message, part)
+    yield from _refused_call(context)
     for violation in context.violations:
         if violation.faults[:1] == ("history-shape-foreign",):
             yield Finding(
@@ -142,6 +143,30 @@ def find_foreign_shapes(context: Context) -> Iterator[Finding]:
                 {"error": violation.error, "wire_rule": violation.rule, "position": violation.position, "certainty": violation.certainty},
                 mark=violation.position,
             )
+
+
+def _refused_call(context: Context) -> Iterator[Finding]:
+    """A call that the client has no place for in this protocol, such as one the provider itself executed (wire-rules 6.3)."""
+    verdict = context.verdict
+    words = verdict.refusal if verdict else ""
+    part = context.session.part(verdict.details.get("part", "")) if verdict and words else None
+    if not isinstance(part, ToolPart) or part.fault is not None or "media" in words or "URL scheme" in words:
+        return
+    message = context.session.message(part.message_id)
+    if message is None:
+        return
+    text = replace_part(part, tool_as_text(message, part), words)
+    yield Finding(
+        "history-shape-foreign",
+        "blocked",
+        "lossy",
+        (part.message_id,),
+        (part.id,),
+        f"The client has no place for the call {part.call_id} of {part.tool} in this request",
+        {"error": words, "certainty": "measured", "call_id": part.call_id},
+        (Choice("to-text", "Turn the call and its result into text", "lossy", (text,)),),
+        mark="refusal",
+    )
 
 
 def _foreign(message: Message, part: Part) -> Finding:

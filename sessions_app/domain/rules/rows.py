@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sessions_app.domain.jsjson import loads
-from sessions_app.domain.model import Message, OtherPart, Part, RowFault
+from sessions_app.domain.model import FilePart, Message, OtherPart, Part, RowFault, ToolPart
 from sessions_app.domain.repair import Operation
 
 from .base import Choice, Context, Finding, Rule, Severity
@@ -31,11 +30,12 @@ def find_undecodable(context: Context) -> Iterator[Finding]:
 
 
 def _refused(context: Context) -> Iterator[Finding]:
-    """What stops the client at a part that its schema takes all the same (wire-rules 6.8 F15); files are ``media-rejected``."""
+    """What stops the client at a part that its schema takes all the same (wire-rules 6.8 F15); files are ``media-rejected``, calls
+    ``history-shape-foreign``."""
     verdict = context.verdict
     words = verdict.refusal if verdict else ""
     part = context.session.part(verdict.details.get("part", "")) if verdict and words else None
-    if part is None or part.fault is not None or part.kind == "file" or "functionality not supported" in words or "URL scheme" in words:
+    if part is None or part.fault is not None or isinstance(part, (FilePart, ToolPart)):
         return
     yield Finding(
         "undecodable-row",
@@ -119,24 +119,22 @@ def find_corrupt(context: Context) -> Iterator[Finding]:
     """Rows whose JSON does not parse, and a revert column that does not."""
     for fault in context.session.faults:
         if fault.rule == "corrupt-json":
-            yield _corrupt(context, fault)
-    revert = context.session.revert
-    if isinstance(revert, str) and revert:
-        try:
-            loads(revert)
-        except ValueError as error:
-            operation = edit_session({"revert": None}, "the column is not JSON")
-            yield Finding(
-                "corrupt-json",
-                "blocked",
-                "lossy",
-                (),
-                (),
-                f"The session's revert column is not JSON: {error}",
-                {"table": "session", "row": context.session.id, "path": "revert", "reason": str(error)},
-                (Choice("clear", "Clear it: every message shows again", "lossy", (operation,)),),
-                mark="revert",
-            )
+            yield _corrupt_column(fault) if fault.table == "session" else _corrupt(context, fault)
+
+
+def _corrupt_column(fault: RowFault) -> Finding:
+    operation = edit_session({fault.path: None}, "the column is not JSON")
+    return Finding(
+        "corrupt-json",
+        "blocked" if fault.fatal else "at-risk",
+        "lossy",
+        (),
+        (),
+        f"The session's {fault.path} column is not JSON: {fault.reason}",
+        {"table": "session", "row": fault.id, "path": fault.path, "reason": fault.reason, "error": fault.words, "certainty": "measured"},
+        (Choice("clear", "Clear the column; the restore point keeps its bytes", "lossy", (operation,)),),
+        mark=fault.path,
+    )
 
 
 def _corrupt(context: Context, fault: RowFault) -> Finding:
