@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,14 +28,14 @@ BAD_USAGE = 2
 _REPEATABLE = "may be given several times"
 
 
-class SutureCommand(BaseCommand):
+class SutureCommand(BaseCommand, ABC):
     """A command whose failures are one line on stderr and the exit codes of design 8. Subclasses implement ``run``."""
 
     requires_system_checks: Sequence[str] = []
 
-    def run(self, **options: Any) -> int:
+    @abstractmethod
+    def run(self, *args: Any, **options: Any) -> int:
         """Do it; gives the exit code."""
-        raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -135,7 +136,7 @@ def one_session(store: Store, named: Sequence[str]) -> str:
         return named[0]
     if named:
         raise ValueError("Name one session.")
-    first = [row["id"] for _, row in zip(range(2), store.sessions(), strict=False)]
+    first = store.session_ids()
     if len(first) != 1:
         raise ValueError(
             "This store holds no session."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import signal
@@ -18,6 +19,7 @@ from django.conf import settings
 
 _STOP_SECONDS = 20.0
 _WORKER_PAUSE = 2.0
+_PR_SET_PDEATHSIG = 1
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -124,5 +126,10 @@ class Servers:
             pass_fds=descriptors,
             start_new_session=True,
             cwd=settings.BASE_DIR,
-            env={**os.environ, "DJANGO_SETTINGS_MODULE": os.environ["DJANGO_SETTINGS_MODULE"]},
+            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
         )
+
+
+def _end_with_parent() -> None:
+    """Run in the child: should ``serve`` itself be killed, its children get the signal that ends them."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -22,7 +22,7 @@ def store_facts(*, store: Store, native: bool, now: datetime) -> Facts:
         schema=_columns(store),
         native=native,
         complete=store.kind in ("sqlite", "storage"),
-        sessions=frozenset(str(row.get("id")) for row in store.sessions()),
+        sessions=frozenset(map(str, store.session_ids())),
         now=int(now.timestamp() * 1000),
     )
 

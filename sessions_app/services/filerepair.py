@@ -126,7 +126,7 @@ def session_target(text: str, thinking: Thinking, decoded: domain.Session) -> Ta
 
 
 def _each(store: Store, session_ids: Sequence[str]) -> Iterator[tuple[SessionOutcome, SessionRows | None]]:
-    wanted = list(session_ids) or [row["id"] for row in store.sessions()]
+    wanted = list(session_ids) or store.session_ids()
     for session_id in wanted:
         outcome = SessionOutcome(str(session_id))
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app.domain import dialects
-from sessions_app.domain.jsjson import dumps, encode
+from sessions_app.domain.jsjson import dumps, line
 from sessions_app.domain.lowering import body, lower
 from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
 from sessions_app.domain.ndjson import lower_line
@@ -81,11 +81,11 @@ class Command(SutureCommand):
         return 0
 
     def _lines(self) -> int:
-        for number, line in enumerate(sys.stdin.buffer, 1):
-            if not line.strip():
+        for number, given in enumerate(sys.stdin.buffer, 1):
+            if not given.strip():
                 continue
             try:
-                answer = lower_line(loads(line, parse_constant=_no_constant))
+                answer = lower_line(loads(given, parse_constant=_no_constant))
             except (ValueError, RecursionError) as problem:
                 answer = {"error": {"kind": "json", "message": f"not JSON: {problem}"}}
             except Exception as problem:  # one line must not end the stream
@@ -93,7 +93,7 @@ class Command(SutureCommand):
                 answer = {
                     "error": {"kind": "internal", "message": "Suture failed on this line; see its messages."}
                 }
-            self.stdout.write(encode(answer))
+            self.stdout.write(line(answer))
             self.stdout.flush()
         return 0
 

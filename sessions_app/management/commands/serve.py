@@ -74,9 +74,9 @@ class Command(SutureCommand):
             self._attached(Path(path))
         if paths:
             return
-        for path in stores.discover():
+        for found in stores.discover():
             try:
-                self._attached(path)
+                self._attached(found)
             except StoreError as problem:
                 self.say(f"{problem.path}: {problem.words} {problem.next_step}".strip())
         if not Source.objects.exists():
