@@ -79,7 +79,7 @@ class Journal:
         about = about or About()
         entry = Entry(
             id=about.repair_id or self._new_id(),
-            path=str(store.path),
+            path=str(store.path.absolute()),  # the next start may be in another directory
             kind=store.kind,
             state="prepared",
             changes=tuple(changes),

@@ -101,13 +101,14 @@ def open_reader(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         if (error.sqlite_errorcode & 0xFF) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise explained(error, path) from error
-        if _has_content(Path(f"{path}-wal")):
-            raise StoreError(
-                "permission",
-                path,
-                "The database has changes in its -wal, which cannot be read because the folder cannot be written.",
-                "Copy the database together with its -wal into a folder of your own, or allow writing to the folder.",
-            ) from error
+        for end in ("-wal", "-journal"):
+            if _has_content(Path(f"{path}{end}")):
+                raise StoreError(
+                    "permission",
+                    path,
+                    f"The database has changes in its {end}, which cannot be read because the folder cannot be written.",
+                    f"Copy the database together with its {end} into a folder of your own, or allow writing to the folder.",
+                ) from error
         try:
             return _opened(path, "mode=ro&immutable=1")
         except sqlite3.Error as second:
