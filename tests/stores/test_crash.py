@@ -130,14 +130,12 @@ def test_a_killed_write_to_a_storage_tree_is_put_back_or_done(tmp_path: Path, st
     )
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", [step for step in STEPS if not step.startswith("row")])
 def test_a_killed_write_to_an_export_leaves_one_whole_file(tmp_path: Path, step: str) -> None:
     path = tmp_path / "session.json"
     shutil.copy(CORPUS / "clean.json", path)
     path.chmod(0o644)
     old = state(path)
-    if step.startswith("row"):
-        pytest.skip("an export is written as one file")
     killed_at(path, tmp_path / "journal", step)
 
     (told,) = Journal(tmp_path / "journal").recover(open_store) or (None,)
