@@ -65,12 +65,21 @@ def loads(text: str) -> Json:
     return result
 
 
+_SEPARATORS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
 def encode(value: Json) -> str:
     """``JSON.stringify`` of a value in JavaScript form (from ``loads``, ``to_js``, or built of such values and of strings)."""
     try:
         return _encode(value).decode()
     except (ValueError, OverflowError, RecursionError):
         return _write(value)
+
+
+def line(value: Json) -> str:
+    """As ``encode``, for one line of NDJSON: the line separators that JSON leaves bare (U+0085, U+2028, U+2029) are escaped, since
+    some readers split there."""
+    return encode(value).translate(_SEPARATORS)
 
 
 def dumps(value: Any) -> str:

@@ -12,8 +12,11 @@ from sessions_app.domain.target import Target
 def select_v2(session: Session, target: Target, generation: int | None = None) -> list[Message]:
     """The V2 messages of ``session`` that its client replays to ``target``, by ascending ``seq``.
 
-    ``generation`` None takes the newest among the rows: the client that writes now is the one that reads them.
+    ``generation`` None takes the newest among the rows: the client that writes now is the one that reads them. Selection is
+    defined over ``seq``: rows that have none (a row document of messages chosen elsewhere) are all sent, in their order.
     """
+    if any(message.seq is None for message in session.v2):
+        return list(session.v2)
     messages = sorted(session.v2, key=lambda message: (message.seq or 0, message.id))
     known = generation or max((message.generation for message in messages), default=1)
     if known <= 1:

@@ -32,7 +32,7 @@ def decode_messages(rows: SessionRows, generation: int | None = None) -> tuple[l
     messages: list[Message] = []
     faults: list[RowFault] = []
     readable: list[Message] = []
-    for row in sorted(rows.session_message, key=_seq):
+    for row in _in_order(rows.session_message):
         message, fault = _parsed(row)
         messages.append(message)
         if fault is None:
@@ -56,9 +56,11 @@ def _generations(rows: SessionRows, messages: Sequence[Message], given: int | No
     return telltales.settle(found, str(rows.session.get("version") or ""))
 
 
-def _seq(row: Row) -> tuple[int, str]:
-    seq = row.get("seq")
-    return (seq if isinstance(seq, int) else 0, str(row.get("id", "")))
+def _in_order(rows: list[Row]) -> list[Row]:
+    """By ``seq``; as given where a row has none (the store orders a table without that column by time)."""
+    if any(not isinstance(row.get("seq"), int) for row in rows):
+        return rows
+    return sorted(rows, key=lambda row: (row["seq"], str(row.get("id", ""))))
 
 
 def _parsed(row: Row) -> tuple[Message, RowFault | None]:
