@@ -62,8 +62,8 @@ def start(*, alone: bool) -> list[str]:
     ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns what to tell.
     """
     told = _settle(timezone.now(), timedelta(0) if alone else SILENCE)
-    for batch, due in bulkrun.bulk_unfinished():
-        _bulk_later(batch, None if alone else due, timezone.now())
+    for batch in bulkrun.bulk_unfinished(now=timezone.now(), alone=alone):
+        bulk_run.enqueue(batch)
         told.append(f"Bulk repair {batch} is taken up again.")
     rescan_run.enqueue()
     return told
@@ -72,6 +72,8 @@ def start(*, alone: bool) -> list[str]:
 def reap() -> None:
     """From time to time: settle and take up what has been silent for a while."""
     _settle(timezone.now(), SILENCE)
+    for batch in bulkrun.bulk_abandoned(now=timezone.now()):
+        bulk_run.enqueue(batch)
 
 
 def _settle(now: datetime, silence: timedelta) -> list[str]:
@@ -80,14 +82,6 @@ def _settle(now: datetime, silence: timedelta) -> list[str]:
         import_run.enqueue(job.pk)
         told.append(f"The import of {job.source.name} is taken up again.")
     return told
-
-
-def _bulk_later(batch: int, due: datetime | None, now: datetime) -> None:
-    """When the lease of its last chunk has run out: that chunk's worker may be alive."""
-    if due is not None and due > now and bulk_run.get_backend().supports_defer:
-        bulk_run.using(run_after=due).enqueue(batch)
-    else:
-        bulk_run.enqueue(batch)
 
 
 def _deferred() -> bool:

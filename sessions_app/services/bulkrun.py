@@ -53,19 +53,30 @@ def bulk_run_chunk(*, batch_id: int, clock: Clock, seconds: float = 5.0) -> bool
     return _repair_chunk(batch, clock, deadline)
 
 
-def bulk_unfinished() -> list[tuple[int, datetime | None]]:
-    """Batches that are not finished, each with the time at which it may be taken up should its worker be dead (None: now)."""
-    active = (
-        RepairBatch.objects.filter(state__in=RepairBatch.ACTIVE)
-        .order_by("pk")
-        .values_list("pk", "heartbeat_at")
-    )
-    return [(number, heartbeat + LEASE if heartbeat else None) for number, heartbeat in active]
+def bulk_unfinished(*, now: datetime, alone: bool = False) -> list[int]:
+    """Batches to be taken up at the start of a worker; the caller enqueues a chunk for each.
+
+    ``alone``: no other process works on this database, so a lease that still runs is a dead worker's, and ends here. Otherwise a batch under
+    lease is left to ``bulk_abandoned``.
+    """
+    active = RepairBatch.objects.filter(state__in=RepairBatch.ACTIVE)
+    if alone:
+        active.update(heartbeat_at=None)
+    return list(active.filter(_free(now)).order_by("pk").values_list("pk", flat=True))
+
+
+def bulk_abandoned(*, now: datetime) -> list[int]:
+    """Batches whose worker died with the lease in hand, looked for from time to time."""
+    active = RepairBatch.objects.filter(state__in=RepairBatch.ACTIVE, heartbeat_at__lte=now - LEASE)
+    return list(active.order_by("pk").values_list("pk", flat=True))
+
+
+def _free(now: datetime) -> Q:
+    return Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - LEASE)
 
 
 def _claim(batch_id: int, now: datetime) -> RepairBatch | None:
-    free = Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - LEASE)
-    mine = RepairBatch.objects.filter(free, pk=batch_id, state__in=RepairBatch.ACTIVE)
+    mine = RepairBatch.objects.filter(_free(now), pk=batch_id, state__in=RepairBatch.ACTIVE)
     if not mine.update(heartbeat_at=now):
         return None
     batch = RepairBatch.objects.get(pk=batch_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -24,7 +23,7 @@ from sessions_app.services.bulk import (
     bulk_undo,
 )
 from sessions_app.services.bulkpreview import bulk_preview
-from sessions_app.services.bulkrun import LEASE, bulk_run_chunk, bulk_unfinished
+from sessions_app.services.bulkrun import LEASE, bulk_abandoned, bulk_run_chunk, bulk_unfinished
 from tests.stores_of import NOW
 
 from .store import dump
@@ -124,9 +123,9 @@ def test_a_killed_worker_loses_nothing_and_nothing_is_applied_twice(
     assert bulk_run_chunk(batch_id=batch.pk, clock=timezone.now) is False, (
         "the lease of the dead worker still runs"
     )
-    [(number, due)] = bulk_unfinished()
-    assert number == batch.pk and due is not None and due > timezone.now()
     later = timezone.now() + LEASE
+    assert bulk_abandoned(now=timezone.now()) == []
+    assert bulk_abandoned(now=later) == [batch.pk]
     while bulk_run_chunk(batch_id=batch.pk, clock=lambda: later):
         pass
 
@@ -273,8 +272,14 @@ def test_a_chunk_is_short_and_the_next_goes_on_where_it_stopped(source: Source) 
     assert run(batch).repaired == 4
 
 
-def test_what_is_left_over_is_named_at_the_next_start(source: Source) -> None:
+def test_what_is_left_over_is_named_at_the_next_start_and_a_lease_ends_where_nobody_else_works(
+    source: Source,
+) -> None:
     batch = started()
-    RepairBatch.objects.filter(pk=batch.pk).update(state="running", heartbeat_at=NOW - timedelta(days=1))
+    now = timezone.now()
 
-    assert bulk_unfinished() == [(batch.pk, NOW - timedelta(days=1) + LEASE)]
+    assert bulk_unfinished(now=now) == [batch.pk]
+    RepairBatch.objects.filter(pk=batch.pk).update(state="running", heartbeat_at=now)
+    assert bulk_unfinished(now=now) == []
+    assert bulk_unfinished(now=now, alone=True) == [batch.pk]
+    assert run(batch).repaired == 4
