@@ -1,0 +1,126 @@
+"""What an assistant message consists of while its turn runs, apart from any row shape; shapes (``v1``, ``v2``) write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .events import UNCOUNTED, Failure, ToolOutput, Usage
+
+ABORTED = "Tool execution aborted"
+"""What the client itself writes for a tool that an abort closes (format A3)."""
+
+type ToolStatus = Literal["pending", "running", "completed", "error"]
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """``id`` is the minted part id, ``start`` and ``end`` milliseconds."""
+
+    id: str
+    start: int
+    end: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ProseItem(Item):
+    """Text or reasoning; it comes in pieces, which are joined only when they are written."""
+
+    pieces: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+
+@dataclass(slots=True, eq=False)
+class TextItem(ProseItem):
+    pass
+
+
+@dataclass(slots=True, eq=False)
+class ReasoningItem(ProseItem):
+    pass
+
+
+@dataclass(slots=True, eq=False)
+class ToolItem(Item):
+    call_id: str = ""
+    name: str = ""
+    status: ToolStatus = "pending"
+    input: dict[str, Any] = field(default_factory=dict)
+    raw: list[str] = field(default_factory=list)
+    ran: int | None = None
+    result: ToolOutput | None = None
+    error: str = ""
+    interrupted: bool = False
+    executed: bool = False
+    """By the provider."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    unparsed: str = ""
+    """Arguments that were no JSON object, kept beside the empty input (rules 2.23)."""
+
+    @property
+    def settled(self) -> bool:
+        return self.status in ("completed", "error")
+
+
+@dataclass(slots=True, eq=False)
+class StepStartItem(Item):
+    snapshot: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class StepFinishItem(Item):
+    reason: str = ""
+    usage: Usage = UNCOUNTED
+    cost: float = 0
+    snapshot: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class PatchItem(Item):
+    hash: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who answers: ``agent`` (opencode's name of it), provider, model, and the directory it works in."""
+
+    provider: str
+    model: str
+    agent: str = "build"
+    mode: str = ""
+    directory: str = "/"
+    root: str = "/"
+    summary: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """The assistant message itself."""
+
+    id: str
+    session_id: str
+    parent_id: str
+    speaker: Speaker
+    created: int
+    seq: int = 0
+    """Replay order of a V2 row; V1 has none."""
+    completed: int | None = None
+    finish: str = ""
+    usage: Usage = UNCOUNTED
+    cost: float = 0
+    failure: Failure | None = None
+    items: list[Item] = field(default_factory=list)
+
+    def tools(self) -> list[ToolItem]:
+        return [item for item in self.items if isinstance(item, ToolItem)]
+
+
+type RowData = Mapping[str, Any]
