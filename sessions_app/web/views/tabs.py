@@ -62,4 +62,9 @@ def raw(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 @require_GET
 @allowed(VIEW)
 def more(request: HtmxRequest, session_id: int) -> HttpResponseBase:
-    return render(request, "sessions/more.html", session_shell(request, session_id, "more"))
+    shell = session_shell(request, session_id, "more")
+    address = f"/api/v1/sessions/{session_id}/export"
+    exports = [("Row document, as stored", f"{address}?as=rows")]
+    if shell["detail"].safe_count:
+        exports.append(("SQL patch with the safe repairs", f"{address}?as=patch"))
+    return render(request, "sessions/more.html", shell | {"exports": exports})

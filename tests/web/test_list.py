@@ -1,0 +1,179 @@
+"""The list of sessions: order, filters in words, search by any id, paging, queries."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from sessions_app.models import Message, Part, Session, Source
+from sessions_app.selectors.filters import SORTS, SessionFilter
+from tests.services import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def titles(page: str) -> list[str]:
+    return re.findall(r'class="title" data-row-link href="[^"]+">([^<]+)<', page)
+
+
+@pytest.fixture
+def several(db: None) -> Source:
+    source = factories.source()
+    for number, (health, updated) in enumerate(
+        [("healthy", 5), ("blocked", 1), ("at-risk", 3), ("blocked", 2)]
+    ):
+        factories.session(
+            source,
+            f"ses_{number}",
+            title=f"{health} {updated}",
+            search=f"{health} {updated} ses_{number}",
+            health=health,
+            health_rank=Session.RANK[health],
+            time_updated=updated,
+        )
+    return source
+
+
+def test_the_worst_come_first_and_then_the_newest(alice: Client, several: Source) -> None:
+    assert titles(alice.get("/").content.decode()) == ["blocked 2", "blocked 1", "at-risk 3", "healthy 5"]
+
+
+def test_a_filter_is_said_in_words_and_each_condition_can_be_dropped(alice: Client, several: Source) -> None:
+    page = alice.get("/?health=blocked&q=blocked+1").content.decode()
+
+    assert titles(page) == ["blocked 1"]
+    assert "matching “blocked 1”" in page
+    assert 'href="?health=blocked"' in page
+
+
+def test_what_a_filter_does_not_understand_is_said_and_not_applied(alice: Client, several: Source) -> None:
+    page = alice.get("/?health=splendid&since=yesterday").content.decode()
+
+    assert len(titles(page)) == 4
+    assert "health=splendid" in page
+    assert "since=yesterday" in page
+
+
+def test_no_match_says_which_condition_to_drop(alice: Client, several: Source) -> None:
+    page = alice.get("/?health=healthy&q=blocked").content.decode()
+
+    assert "No session matches" in page
+    assert "would show" in page
+
+
+def test_a_first_visit_says_where_sessions_come_from(alice: Client) -> None:
+    assert "No sessions yet" in alice.get("/").content.decode()
+
+
+def test_htmx_gets_the_list_alone_and_everybody_else_the_page(alice: Client, several: Source) -> None:
+    part = alice.get("/?health=blocked", headers={"HX-Request": "true", "HX-Target": "session-list"})
+    whole = alice.get("/?health=blocked")
+
+    assert part.content.decode().lstrip().startswith("<section")
+    assert whole.content.decode().lstrip().startswith("<!doctype html>")
+    assert "HX-Request" in part["vary"]
+    assert titles(part.content.decode()) == titles(whole.content.decode())
+
+
+@pytest.mark.parametrize("sort", sorted(SORTS))
+def test_every_order_is_total_and_says_itself(alice: Client, several: Source, sort: str) -> None:
+    page = alice.get(f"/?sort={sort}").content.decode()
+
+    assert len(titles(page)) == 4
+    assert SORTS[sort][-1] in ("id", "-id")
+    direction = "descending" if sort.startswith("-") else "ascending"
+    assert f'aria-sort="{direction}"' in page
+
+
+def test_pages_do_not_overlap_and_a_page_beyond_the_end_is_the_last(alice: Client) -> None:
+    source = factories.source()
+    for number in range(120):
+        factories.session(source, f"ses_{number}", title=f"s{number:03}", time_updated=7)
+
+    pages = [titles(alice.get(f"/?page={number}").content.decode()) for number in (1, 2, 3)]
+
+    assert [len(page) for page in pages] == [50, 50, 20]
+    assert len({title for page in pages for title in page}) == 120
+    assert titles(alice.get("/?page=99").content.decode()) == pages[2]
+
+
+def test_rows_cost_no_queries_of_their_own(
+    alice: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    source = factories.source()
+    for number in range(60):
+        factories.session(source, f"ses_{number}", title=f"s{number}")
+
+    with django_assert_max_num_queries(12):
+        alice.get("/")
+
+
+def test_an_exact_id_goes_straight_to_its_place(alice: Client, blocked: Session) -> None:
+    message = Message.objects.filter(session=blocked).first()
+    part = Part.objects.filter(session=blocked, kind="tool").first()
+
+    assert alice.get("/jump/", {"q": blocked.stored_id})["location"] == f"/sessions/{blocked.pk}/"
+    assert (
+        alice.get("/jump/", {"q": message.stored_id})["location"]
+        == f"/sessions/{blocked.pk}/?at={message.stored_id}"
+    )
+    assert (
+        alice.get("/jump/", {"q": part.stored_id})["location"]
+        == f"/sessions/{blocked.pk}/?at={part.stored_id}"
+    )
+    assert alice.get("/jump/", {"q": part.call_id})["location"].startswith(f"/sessions/{blocked.pk}/?at=prt_")
+    assert alice.get("/jump/", {"q": "no such thing"})["location"] == "/?q=no+such+thing"
+
+
+def test_an_id_that_two_sessions_hold_lists_them(alice: Client) -> None:
+    one, other = factories.source(), factories.source(path="/data/other.db")
+    factories.session(one, "ses_twin", title="first copy")
+    factories.session(other, "ses_twin", title="second copy")
+
+    location = alice.get("/jump/", {"q": "ses_twin"})["location"]
+
+    assert location == "/?holds=ses_twin"
+    assert sorted(titles(alice.get(location).content.decode())) == ["first copy", "second copy"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "q=%C3%A4+b&health=blocked&health=at-risk",
+        "rule=stuck-tool&rejected=gemini&source=3&model=a%2Fb",
+        "has=duplicate&repaired=no&since=2026-01-02&until=2026-02-03&min_parts=5&max_parts=9&holds=x&sort=-parts",
+    ],
+)
+def test_a_filter_comes_back_out_of_its_own_query_string(query: str) -> None:
+    found = SessionFilter.from_query(QueryDict(query))
+
+    assert SessionFilter.from_query(QueryDict(found.to_query())) == found
+    assert SessionFilter.from_query(found.as_dict()) == found
+    assert found.ignored == ()
+
+
+@pytest.mark.parametrize(
+    "query", ["has=duplicate", "has=stuck", "has=orphan", "has=leftovers", "repaired=yes", "repaired=no", "repaired=undone",
+              "rejected=openai-chat", "rule=duplicate-call-id-in-message", "min_parts=1&max_parts=99", "directory=home",
+              "since=2020-01-01", "until=2020-01-01", "model=fake%2Ffake-1", "holds=nothing"],
+)  # fmt: skip
+def test_every_condition_is_one_that_the_database_can_answer(
+    alice: Client, blocked: Session, query: str
+) -> None:
+    found = titles(alice.get(f"/?{query}").content.decode())
+
+    matches = {
+        "has=stuck",
+        "has=orphan",
+        "has=leftovers",
+        "repaired=yes",
+        "repaired=undone",
+        "until=2020-01-01",
+        "holds=nothing",
+    }
+    assert len(found) == (0 if query in matches else 1)

@@ -1,0 +1,202 @@
+"""From a blocked session to a repaired one and back, without JavaScript and with htmx."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from sessions_app.models import Finding, Repair, Session
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def rows(path: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT * FROM part ORDER BY id").fetchall()
+
+
+def hidden(page: str, action: str) -> dict[str, str]:
+    form = re.search(rf'<form[^>]*method="post"[^>]*hx-post="{re.escape(action)}".*?</form>', page, re.DOTALL)
+    assert form is not None
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form[0]))
+
+
+@pytest.fixture
+def duplicate(blocked: Session) -> Finding:
+    finding: Finding = Finding.objects.get(session=blocked, rule="duplicate-call-id-in-message")
+    return finding
+
+
+def test_a_preview_says_what_changes_for_the_model_and_writes_nothing(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    before = rows(blocked.source.file)
+
+    for view in ("conversation", "rows", "payload"):
+        page = alice.get(
+            f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, "view": view}
+        ).content.decode()
+        assert "After this repair" in page
+        assert 'class="removed"' in page, view
+    assert "Rejects" in page
+    assert "Accepts" in page
+    assert rows(blocked.source.file) == before
+
+
+def test_applying_and_undoing_works_with_plain_forms(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    address = f"/sessions/{blocked.pk}/repair/"
+    before = rows(blocked.source.file)
+    fields = hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address)
+
+    applied = alice.post(address, {**fields, "reason": "ticket 7"}, follow=True)
+
+    repair = Repair.objects.get()
+    assert applied.redirect_chain == [(f"/sessions/{blocked.pk}/?repaired={repair.public_id}", 302)]
+    assert "<strong>Repaired</strong> by alice" in applied.content.decode()
+    assert repair.reason == "ticket 7"
+    assert len(rows(blocked.source.file)) == len(before) - 1
+    blocked.refresh_from_db()
+    assert blocked.health != "blocked"
+
+    undone = alice.post(f"/repairs/{repair.public_id}/undo/", follow=True)
+
+    assert "Taken back" in undone.content.decode()
+    assert rows(blocked.source.file) == before
+    blocked.refresh_from_db()
+    assert blocked.health == "blocked"
+
+
+def test_the_card_of_the_timeline_repairs_its_finding_at_once(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    address = f"/sessions/{blocked.pk}/repair/"
+    fields = hidden(alice.get(f"/sessions/{blocked.pk}/").content.decode(), address)
+
+    assert fields["finding"] == duplicate.key
+    answer = alice.post(address, fields, headers={"HX-Request": "true", "HX-Target": "main"}, follow=True)
+
+    assert answer.status_code == 200
+    assert 'id="main"' in answer.content.decode()
+    assert Repair.objects.get().state == "applied"
+
+
+def test_a_session_that_changed_meanwhile_is_left_alone_and_the_change_is_told(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    address = f"/sessions/{blocked.pk}/repair/"
+    fields = hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address)
+    with closing(sqlite3.connect(blocked.source.file)) as connection, connection:
+        connection.execute("UPDATE part SET data = replace(data, 'plan', 'plot')")
+    changed = rows(blocked.source.file)
+
+    answer = alice.post(address, fields)
+
+    assert answer.status_code == 409
+    assert "Not applied" in answer.content.decode()
+    assert rows(blocked.source.file) == changed
+    assert not Repair.objects.filter(state="applied").exists()
+
+
+def test_an_undo_that_would_overwrite_something_is_refused_with_what_changed(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    address = f"/sessions/{blocked.pk}/repair/"
+    alice.post(address, hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address))
+    repair = Repair.objects.get()
+    change = repair.changes.get().change
+    with closing(sqlite3.connect(blocked.source.file)) as connection, connection:
+        connection.execute("INSERT INTO part SELECT ?, message_id, session_id, time_created, time_updated, data FROM part LIMIT 1",
+                           (change.key["id"],))  # fmt: skip
+    kept = rows(blocked.source.file)
+
+    answer = alice.post(f"/repairs/{repair.public_id}/undo/")
+
+    assert answer.status_code == 409
+    assert "Not undone" in answer.content.decode()
+    assert rows(blocked.source.file) == kept
+
+
+def test_the_history_names_who_did_what_and_what_changed(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    address = f"/sessions/{blocked.pk}/repair/"
+    alice.post(
+        address,
+        {
+            **hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address),
+            "reason": "for Bob",
+        },
+    )
+    repair = Repair.objects.get()
+
+    listed = alice.get("/repairs/", {"rule": "duplicate-call-id-in-message"}).content.decode()
+    detail = alice.get(f"/repairs/{repair.public_id}/").content.decode()
+    tab = alice.get(f"/sessions/{blocked.pk}/repairs/").content.decode()
+
+    assert "duplicate-call-id-in-message" in listed
+    assert "for Bob" in detail
+    assert "Removed" in detail
+    assert repair.public_id in tab
+    assert "No repair matches" in alice.get("/repairs/", {"rule": "stuck-tool"}).content.decode()
+
+
+def test_a_choice_of_none_leaves_the_finding_alone(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    page = alice.get(
+        f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, f"choice.{duplicate.key}": "none"}
+    ).content.decode()
+
+    assert "Nothing would be changed" in page
+    assert "left alone on request" in page
+
+
+def test_the_payload_tab_shows_the_refusal_and_leads_to_the_part(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    page = alice.get(f"/sessions/{blocked.pk}/payload/").content.decode()
+    fixed = alice.get(f"/sessions/{blocked.pk}/payload/", {"fixes": "on"}).content.decode()
+
+    assert "Duplicate value for &#x27;tool_call_id&#x27;" in page
+    assert any(f"?at={part}" in page for part in duplicate.parts)
+    assert "Accepted" in fixed
+    for protocol in ("anthropic-messages", "openai-responses", "gemini", "bedrock-converse"):
+        assert alice.get(f"/sessions/{blocked.pk}/payload/", {"protocol": protocol}).status_code == 200
+
+
+def test_the_command_holds_no_key_and_names_the_downloaded_file(alice: Client, blocked: Session) -> None:
+    page = alice.get(f"/sessions/{blocked.pk}/payload/").content.decode()
+
+    assert "$OPENAI_API_KEY" in page
+    assert "payload-openai-chat.json" in page
+    download = alice.get(f"/sessions/{blocked.pk}/payload/?download=1")
+    assert download.json()["messages"][0]["role"] == "system"
+
+
+def test_a_pasted_error_lands_on_the_part(alice: Client, blocked: Session, duplicate: Finding) -> None:
+    text = "Duplicate value for 'tool_call_id' of functions.todowrite:1 in message[4]"
+
+    with_session = alice.post("/locate/", {"error": text, "session": blocked.stored_id}).content.decode()
+    without = alice.post("/locate/", {"error": text}).content.decode()
+
+    assert any(f"?at={part}" in with_session for part in duplicate.parts)
+    assert f'href="/sessions/{blocked.pk}/' in without
+    assert "Not recognised" in alice.post("/locate/", {"error": "the cat sat on the mat"}).content.decode()
+
+
+def test_the_files_of_a_repair_are_named_so_that_a_person_finds_them(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    address = f"/sessions/{blocked.pk}/repair/"
+    alice.post(address, hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address))
+
+    detail = alice.get(f"/repairs/{Repair.objects.get().public_id}/").content.decode()
+
+    assert Path(blocked.source.file).name in detail

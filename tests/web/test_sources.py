@@ -1,0 +1,139 @@
+"""Sources: attaching, uploading, progress, deleting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from sessions_app.models import ImportJob, Session, Source
+
+from .conftest import BLOCKED
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_path_is_attached_read_and_shown(
+    alice: Client, copied: Callable[[str], Path], data_dir: Path
+) -> None:
+    answer = alice.post("/sources/attach/", {"path": str(copied(BLOCKED))}, follow=True)
+
+    page = answer.content.decode()
+    assert "1 of 1 session read and scanned" in page
+    assert Session.objects.get().health == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "Give the whole path"),
+        ("opencode.db", "beginning with"),
+        ("/nowhere/opencode.db", ""),
+        ("/etc/hostname\x00.db", "Give the whole path"),
+    ],
+)
+def test_what_cannot_be_attached_is_said_beside_the_field_and_nothing_is_kept(
+    alice: Client, data_dir: Path, path: str, words: str
+) -> None:
+    answer = alice.post("/sources/attach/", {"path": path})
+
+    assert answer.status_code == 422
+    assert 'id="path-problem"' in answer.content.decode()
+    assert words in answer.content.decode()
+    assert not Source.objects.exists()
+
+
+def test_a_server_for_others_attaches_only_from_the_folders_it_was_given(
+    alice: Client, copied: Callable[[str], Path], data_dir: Path, settings: object, tmp_path: Path
+) -> None:
+    settings.SUTURE_ATTACH_ROOTS = [str(tmp_path / "allowed")]  # type: ignore[attr-defined]
+    outside = copied(BLOCKED)
+    (tmp_path / "allowed").mkdir()
+    (tmp_path / "allowed" / "link.db").symlink_to(outside)
+
+    for path in (outside, tmp_path / "allowed" / "link.db", tmp_path / "allowed" / ".." / outside.name):
+        assert alice.post("/sources/attach/", {"path": str(path)}).status_code == 422
+    assert not Source.objects.exists()
+
+
+def test_an_upload_is_kept_as_a_copy_and_read(
+    alice: Client, copied: Callable[[str], Path], data_dir: Path
+) -> None:
+    file = SimpleUploadedFile("theirs.db", copied(BLOCKED).read_bytes())
+
+    answer = alice.post("/sources/upload/", {"file": file}, follow=True)
+
+    assert answer.status_code == 200
+    source = Source.objects.get()
+    assert source.origin == "uploaded"
+    assert Path(source.stored_path).is_relative_to(data_dir)
+    assert Session.objects.get().health == "blocked"
+
+
+@pytest.mark.parametrize("content", [b"", b"not a store at all", b"SQLite format 3\x00" + b"\x00" * 50])
+def test_an_upload_that_is_no_store_is_refused_in_words(
+    alice: Client, data_dir: Path, content: bytes
+) -> None:
+    answer = alice.post("/sources/upload/", {"file": SimpleUploadedFile("x.db", content)})
+
+    assert answer.status_code == 422
+    assert 'id="file-problem"' in answer.content.decode()
+    assert not Source.objects.exists()
+
+
+def test_sending_no_file_says_so(alice: Client, data_dir: Path) -> None:
+    answer = alice.post("/sources/upload/", {})
+
+    assert answer.status_code == 422
+    assert "Choose a file first" in answer.content.decode()
+
+
+def test_progress_is_polled_while_it_runs_and_the_polling_ends(alice: Client, source: Source) -> None:
+    job = ImportJob.objects.get(source=source)
+    asking = {"HX-Request": "true", "HX-Target": "progress"}
+    ImportJob.objects.filter(pk=job.pk).update(state="running", done=0)
+
+    running = alice.get(f"/sources/{source.pk}/", headers=asking)
+    ImportJob.objects.filter(pk=job.pk).update(state="done", done=1)
+    ended = alice.get(f"/sources/{source.pk}/", headers=asking)
+
+    assert (running.status_code, ended.status_code) == (200, 286)
+    assert 'hx-trigger="every 1s"' in running.content.decode()
+    assert "hx-trigger" not in ended.content.decode()
+    assert "<html" not in ended.content.decode()
+
+
+def test_deleting_needs_its_tick_and_leaves_the_file(alice: Client, source: Source) -> None:
+    path = Path(source.path)
+
+    alice.post(f"/sources/{source.pk}/delete/", {})
+    assert Source.objects.filter(pk=source.pk).exists()
+    answer = alice.post(f"/sources/{source.pk}/delete/", {"sure": "yes"}, follow=True)
+
+    assert not Source.objects.exists()
+    assert path.exists()
+    assert "Deleted" in answer.content.decode()
+
+
+def test_theme_and_shortcuts_are_rendered_by_the_server(alice: Client) -> None:
+    alice.post("/preferences/", {"theme": "dark", "shortcuts": "off", "next": "/help/"})
+    page = alice.get("/help/").content.decode()
+
+    assert 'data-theme="dark"' in page
+    assert 'data-shortcuts="off"' in page
+
+
+def test_a_preference_leads_back_only_to_this_site(alice: Client) -> None:
+    assert alice.post("/preferences/", {"next": "https://elsewhere.example/"})["location"] == "/"
+    assert alice.post("/preferences/", {"next": "/sources/"})["location"] == "/sources/"
+
+
+def test_help_explains_every_rule(alice: Client) -> None:
+    from sessions_app.domain.rules import REGISTRY
+
+    page = alice.get("/help/").content.decode()
+
+    assert all(f'id="{code}"' in page for code in REGISTRY)
