@@ -31,6 +31,8 @@ log = structlog.get_logger(__name__)
 
 type Clock = Callable[[], datetime]
 
+FORGOTTEN = timedelta(minutes=10)
+"""A queued job waits its turn behind others; after so long its task is taken to be lost, and a second one does no harm."""
 _LIST_BATCH = 500
 
 
@@ -141,10 +143,12 @@ def import_cancel(*, job: ImportJob, actor: str, now: datetime, face: str = "web
 
 
 def imports_reap(*, now: datetime, silence: timedelta) -> list[ImportJob]:
-    """Jobs whose worker went silent (killed, or never came): to be enqueued again. They go on where they stopped."""
-    before = now - silence
-    silent = Q(heartbeat_at__lte=before) | Q(heartbeat_at=None, created_at__lte=before)
-    jobs = list(ImportJob.objects.select_related("source").filter(silent, state__in=ImportJob.ACTIVE))
+    """Jobs whose worker has been silent for so long, or that none took up: to be enqueued again. They go on where they stopped."""
+    silent = Q(state=ImportJob.State.RUNNING, heartbeat_at__lte=now - silence)
+    forgotten = Q(state=ImportJob.State.QUEUED, created_at__lte=now - FORGOTTEN) & (
+        Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - FORGOTTEN)
+    )
+    jobs = list(ImportJob.objects.select_related("source").filter(silent | forgotten))
     ImportJob.objects.filter(pk__in=[job.pk for job in jobs]).update(heartbeat_at=now)
     return jobs
 

@@ -101,6 +101,13 @@ def test_an_import_that_lost_its_worker_goes_on_where_it_stopped(sample_db):
     assert not Session.objects.filter(pending=True).exists()
 
 
+def test_a_queued_job_is_left_to_its_task_until_that_must_be_lost(sample_db):
+    _, job = attach(sample_db)
+
+    assert importing.imports_reap(now=NOW + timedelta(minutes=9), silence=timedelta(0)) == []
+    assert importing.imports_reap(now=NOW + timedelta(minutes=10), silence=timedelta(0)) == [job]
+
+
 def test_a_job_with_a_beating_heart_is_left_alone(sample_db):
     _, job = attach(sample_db)
     importing.source_import(job_id=job.pk, clock=timezone.now, seconds=0.0)
