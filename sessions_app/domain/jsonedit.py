@@ -51,6 +51,12 @@ def raw_at(raw: str, path: JsonPath) -> str:
     return raw[start:end]
 
 
+def items_at(raw: str, path: JsonPath) -> list[str]:
+    """The text of every item of the array at ``path``, as it is written. Raises ``EditError`` where there is no array."""
+    members, _ = _members(raw, _find(raw, path)[0])
+    return [raw[member.value : member.end] for member in members]
+
+
 def _edit(raw: str, change: Edit) -> str:
     if change.value is REMOVE:
         return _remove(raw, change.path)

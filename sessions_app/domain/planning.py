@@ -174,7 +174,9 @@ def _choose(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
     if named == NOTHING:
         return None, "left alone on request"
     if named is not None:
-        chosen = next((choice for choice in finding.choices if choice.name == named and choice.operations), None)
+        chosen = next(
+            (choice for choice in finding.choices if choice.name == named and choice.operations), None
+        )
         return (chosen, "") if chosen else (None, f"it offers no choice named {named}")
     if wish.rules and finding.rule not in wish.rules:
         return None, ""
@@ -211,7 +213,11 @@ def compose(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
         held = change.key if earlier is None else earlier.key
         if before == change.after:
             continue
-        current = key if change.after is None else _key(change.table, {name: change.after.get(name) for name in change.key})
+        current = (
+            key
+            if change.after is None
+            else _key(change.table, {name: change.after.get(name) for name in change.key})
+        )
         if before is None and change.after is not None:
             held = {name: change.after.get(name) for name in change.key}
         net[current] = RowChange(change.table, held, before, change.after)
@@ -241,7 +247,9 @@ class Preview:
     findings_after: tuple[Finding, ...]
 
 
-def preview(session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None) -> Preview:
+def preview(
+    session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None
+) -> Preview:
     """Stored rows, what the model will see and verdicts before and after; all computed, nothing written."""
     goal = target or infer_target(session)
     after = applied(session, plan.changes)

@@ -46,7 +46,11 @@ def scan(
     """
     goal = target or infer_target(session, thinking)
     if not session.id or (session.faults and not any(message.data for message in session.messages)):
-        words = session.faults[0].words or session.faults[0].reason if session.faults else "the session row has no id"
+        words = (
+            session.faults[0].words or session.faults[0].reason
+            if session.faults
+            else "the session row has no id"
+        )
         found = tuple(find_all(Context(session, goal, facts, thinking)))
         return SessionScan(goal, found, {}, "unreadable", (words,))
     context = Context(session, goal, facts, thinking)
@@ -55,7 +59,9 @@ def scan(
     judged = verdicts(session, goal, thinking) if goal else {}
     others = _other_models(session, goal, thinking) if goal else []
     health, reasons = _health(findings, judged.get(goal.protocol) if goal else None, others)
-    return SessionScan(goal, tuple(_reactions(finding, judged) for finding in findings), judged, health, reasons)
+    return SessionScan(
+        goal, tuple(_reactions(finding, judged) for finding in findings), judged, health, reasons
+    )
 
 
 def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
@@ -65,9 +71,15 @@ def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
     places = {place for finding in blocked for place in (*finding.parts, *finding.messages)}
     found: dict[str, Finding] = {}
     for violation in context.violations:
-        if violation.error in explained or violation.part in places or (not violation.part and violation.message in places):
+        if (
+            violation.error in explained
+            or violation.part in places
+            or (not violation.part and violation.message in places)
+        ):
             continue
-        if any(finding.rule in violation.faults and violation.message in finding.messages for finding in blocked):
+        if any(
+            finding.rule in violation.faults and violation.message in finding.messages for finding in blocked
+        ):
             continue
         code = next((code for code in violation.faults if code in REGISTRY), "history-shape-foreign")
         finding = Finding(
@@ -111,12 +123,19 @@ def _other_models(session: Session, own: Target, thinking: Thinking) -> list[Ver
             used[name] = used.get(name, False) or reasons
     used.pop((own.provider, own.model), None)
     return [
-        verdict(session, make_target(provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"))
+        verdict(
+            session,
+            make_target(
+                provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"
+            ),
+        )
         for (provider, model), reasons in list(used.items())[:MAX_OTHER_MODELS]
     ]
 
 
-def _health(findings: Sequence[Finding], own: Verdict | None, others: Iterable[Verdict]) -> tuple[Health, tuple[str, ...]]:
+def _health(
+    findings: Sequence[Finding], own: Verdict | None, others: Iterable[Verdict]
+) -> tuple[Health, tuple[str, ...]]:
     """Blocked: its own target refuses it, or its client cannot open it (a finding is blocked for no other reason)."""
     by_rank = sorted(findings, key=lambda finding: _RANK[finding.severity])
     reasons = [finding.summary for finding in by_rank if finding.severity != "info"]
@@ -128,7 +147,9 @@ def _health(findings: Sequence[Finding], own: Verdict | None, others: Iterable[V
     refusing = [other for other in others if not other.accepted]
     for other in refusing:
         words = other.refusal or (other.violations[0].error if other.violations else "")
-        reasons.append(f"{other.target.provider}/{other.target.model}, which it also used, refuses it: {words}")
+        reasons.append(
+            f"{other.target.provider}/{other.target.model}, which it also used, refuses it: {words}"
+        )
     return ("at-risk" if reasons else "healthy"), tuple(reasons)
 
 
@@ -136,14 +157,29 @@ def _reactions(finding: Finding, judged: Mapping[ProtocolName, Verdict]) -> Find
     """With the protocols that refuse the session right there, and those that take it: poison for one, harmless for another."""
     if not finding.parts and not finding.messages:
         return finding
-    refusing = [protocol for protocol, one in judged.items() if any(_at(finding, violation) for violation in one.violations)]
-    return replace(finding, details={**finding.details, "refused_by": refusing, "accepted_by": [one for one in judged if one not in refusing]})
+    refusing = [
+        protocol
+        for protocol, one in judged.items()
+        if any(_at(finding, violation) for violation in one.violations)
+    ]
+    return replace(
+        finding,
+        details={
+            **finding.details,
+            "refused_by": refusing,
+            "accepted_by": [one for one in judged if one not in refusing],
+        },
+    )
 
 
 def _at(finding: Finding, violation: Violation) -> bool:
     if finding.rule not in violation.faults:
         return False
-    return violation.part in finding.parts if violation.part and finding.parts else violation.message in finding.messages
+    return (
+        violation.part in finding.parts
+        if violation.part and finding.parts
+        else violation.message in finding.messages
+    )
 
 
 def as_document(session: Session, result: SessionScan) -> dict[str, Any]:
@@ -155,14 +191,23 @@ def as_document(session: Session, result: SessionScan) -> dict[str, Any]:
         "reasons": list(result.reasons),
         "target": _target(result.target),
         "findings": [_finding(finding) for finding in result.findings],
-        "verdicts": {protocol: _verdict(result.verdicts[protocol]) for protocol in PROTOCOLS if protocol in result.verdicts},
+        "verdicts": {
+            protocol: _verdict(result.verdicts[protocol])
+            for protocol in PROTOCOLS
+            if protocol in result.verdicts
+        },
     }
 
 
 def _target(target: Target | None) -> dict[str, str] | None:
     if target is None:
         return None
-    return {"protocol": target.protocol, "provider": target.provider, "model": target.model, "thinking": target.thinking}
+    return {
+        "protocol": target.protocol,
+        "provider": target.provider,
+        "model": target.model,
+        "thinking": target.thinking,
+    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -176,7 +221,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "details": dict(finding.details),
         "key": finding.key,
         "offered": finding.open_choice,
-        "choices": [{"name": choice.name, "label": choice.label, "safety": choice.safety} for choice in finding.choices],
+        "choices": [
+            {"name": choice.name, "label": choice.label, "safety": choice.safety}
+            for choice in finding.choices
+        ],
     }
 
 

@@ -61,7 +61,15 @@ def tool(call_id: str, status: str = "completed", name: str = "bash", **state: A
 
 def aborted(call_id: str, name: str = "unknown") -> dict[str, Any]:
     """What abort clean-up leaves of a call whose arguments never arrived."""
-    return tool(call_id, "error", name, input={}, raw="", error="Tool execution aborted", metadata={"interrupted": True})
+    return tool(
+        call_id,
+        "error",
+        name,
+        input={},
+        raw="",
+        error="Tool execution aborted",
+        metadata={"interrupted": True},
+    )
 
 
 class V1:
@@ -69,7 +77,14 @@ class V1:
 
     def __init__(self, target: Target = CHAT, **session: Any) -> None:
         self.target = target
-        self.session = {"id": "ses_t", "project_id": "p", "directory": "/d", "title": "t", "version": "1.18.33", **session}
+        self.session = {
+            "id": "ses_t",
+            "project_id": "p",
+            "directory": "/d",
+            "title": "t",
+            "version": "1.18.33",
+            **session,
+        }
         self.messages: list[dict[str, Any]] = []
 
     def user(self, *parts: Any, **data: Any) -> V1:
@@ -81,7 +96,9 @@ class V1:
         time = self._now
         base = {
             "role": "assistant",
-            "parentID": next((one["id"] for one in reversed(self.messages) if one["data"]["role"] == "user"), "msg_0"),
+            "parentID": next(
+                (one["id"] for one in reversed(self.messages) if one["data"]["role"] == "user"), "msg_0"
+            ),
             "providerID": made_by.provider,
             "modelID": made_by.model,
             "mode": "build",
@@ -116,7 +133,9 @@ class V1:
         return self
 
     def decoded(self, **more: Any) -> Session:
-        return dialects.decode(rowdoc.parse_value({"session": self.session, "messages": self.messages, **more}))
+        return dialects.decode(
+            rowdoc.parse_value({"session": self.session, "messages": self.messages, **more})
+        )
 
 
 class V2:
@@ -130,7 +149,13 @@ class V2:
         number = len(self.rows) + 1
         time = T0 + 1000 * number
         data = {"time": {"created": time, **({"completed": time + 5} if kind == "assistant" else {})}, **data}
-        columns = {"session_id": "ses_t", "type": kind, "seq": number, "time_created": time, "time_updated": time}
+        columns = {
+            "session_id": "ses_t",
+            "type": kind,
+            "seq": number,
+            "time_created": time,
+            "time_updated": time,
+        }
         self.rows.append({"id": f"msg_{number:04}", **columns, "data": json.dumps(data)})
         return self
 
@@ -141,7 +166,9 @@ class V2:
         model = {"providerID": self.target.provider, "id": self.target.model}
         return self.row("assistant", agent="build", model=model, content=list(items), **data)
 
-    def tool(self, call_id: str, status: str = "completed", name: str = "bash", **state: Any) -> dict[str, Any]:
+    def tool(
+        self, call_id: str, status: str = "completed", name: str = "bash", **state: Any
+    ) -> dict[str, Any]:
         """A tool item with the fields its generation and status need."""
         later = self.generation >= 3
         fields: dict[str, Any] = {"status": status, "input": {"command": "ls"}}
@@ -156,11 +183,20 @@ class V2:
         if status == "error":
             fields["error"] = {"type": "unknown", "message": "failed"}
         ran = {"ran": T0} if status not in ("pending", "streaming") else {}
-        return {"type": "tool", "id": call_id, "name": name, "state": {**fields, **state}, "time": {"created": T0, **ran}}
+        return {
+            "type": "tool",
+            "id": call_id,
+            "name": name,
+            "state": {**fields, **state},
+            "time": {"created": T0, **ran},
+        }
 
     def decoded(self) -> Session:
         version = "2.0.15" if self.generation > 1 else "1.18.4"
-        document = {"session": {"id": "ses_t", "title": "t", "version": version}, "session_message": self.rows}
+        document = {
+            "session": {"id": "ses_t", "title": "t", "version": version},
+            "session_message": self.rows,
+        }
         return dialects.decode(rowdoc.parse_value(document), self.generation)
 
 
@@ -178,12 +214,16 @@ def codes(session: Session, target: Target | None = None, facts: Facts | None = 
     return {finding.rule for finding in findings(session, target, facts)}
 
 
-def repaired(session: Session, target: Target | None = None, safety: str = "lossy", **options: Any) -> Session:
+def repaired(
+    session: Session, target: Target | None = None, safety: str = "lossy", **options: Any
+) -> Session:
     """The session after a plan, which must be undone exactly and have nothing to do a second time."""
     plan = planning.plan(session, target, safety=safety, **options)  # type: ignore[arg-type]
     after = planning.applied(session, plan.changes)
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
-    again = planning.plan(after, target, safety=safety, **{name: value for name, value in options.items() if name != "choices"})  # type: ignore[arg-type]
+    again = planning.plan(
+        after, target, safety=safety, **{name: value for name, value in options.items() if name != "choices"}
+    )  # type: ignore[arg-type]
     assert not again.operations, again.findings
     return after
 

@@ -44,7 +44,9 @@ def test_a_session_marked_as_compacting_is_cleared() -> None:
 
 
 def test_a_running_v2_compaction_is_closed_as_failed() -> None:
-    session = V2().user("go").row("compaction", status="running", reason="auto", summary="s", recent="").decoded()
+    session = (
+        V2().user("go").row("compaction", status="running", reason="auto", summary="s", recent="").decoded()
+    )
     after = repaired(session, safety="safe")
     assert after.messages[1].data["status"] == "failed" and not after.faults
 
@@ -56,9 +58,17 @@ def test_leftovers_of_an_attempt_that_ran_nothing_go_with_its_calls_that_never_r
 
 
 def test_a_completed_call_of_a_failed_attempt_is_kept() -> None:
-    session = V1().user("go").assistant(start(), text("hal"), tool("a"), start(), tool("b"), finish()).decoded()
+    session = (
+        V1().user("go").assistant(start(), text("hal"), tool("a"), start(), tool("b"), finish()).decoded()
+    )
     after = repaired(session, choices={"failed-attempt-leftovers": "discard-text"})
-    assert part_ids(after, "msg_0002") == ["prt_0002_01", "prt_0002_03", "prt_0002_04", "prt_0002_05", "prt_0002_06"]
+    assert part_ids(after, "msg_0002") == [
+        "prt_0002_01",
+        "prt_0002_03",
+        "prt_0002_04",
+        "prt_0002_05",
+        "prt_0002_06",
+    ]
 
 
 def test_both_step_starts_are_never_removed() -> None:
@@ -72,7 +82,13 @@ def test_a_step_that_finished_is_no_failed_attempt() -> None:
 
 
 def test_an_empty_failed_attempt_is_blocked_for_kimi_and_repaired() -> None:
-    session = V1(KIMI).user("go").assistant(start(), text(""), start(), text("whole"), finish()).user("on").decoded()
+    session = (
+        V1(KIMI)
+        .user("go")
+        .assistant(start(), text(""), start(), text("whole"), finish())
+        .user("on")
+        .decoded()
+    )
     assert scanned(session, KIMI).health == "blocked"
     assert scanned(repaired(session, KIMI, safety="safe"), KIMI).health == "healthy"
 
@@ -82,7 +98,15 @@ def test_a_missing_step_start_is_inserted_where_the_next_step_began() -> None:
     session = V1(CLAUDE).user("go").assistant(*parts).user("on").decoded()
     assert found(session, "step-boundary-lost", CLAUDE).safety == "safe"
     after = repaired(session, CLAUDE, safety="safe")
-    assert [part.kind for part in after.messages[1].parts] == ["step-start", "tool", "step-finish", "step-start", "text", "tool", "step-finish"]
+    assert [part.kind for part in after.messages[1].parts] == [
+        "step-start",
+        "tool",
+        "step-finish",
+        "step-start",
+        "text",
+        "tool",
+        "step-finish",
+    ]
     inserted = after.messages[1].parts[3]
     assert "prt_0002_03" < inserted.id < "prt_0002_04" and inserted.row is not None
     assert inserted.row["message_id"] == "msg_0002" and inserted.row["session_id"] == "ses_t"
@@ -94,7 +118,9 @@ def test_an_inserted_part_between_client_ids_has_a_client_id_of_the_same_epoch()
         part["id"] = f"prt_22b80cba{place}001011diW4Lhu7i5F"
     after = repaired(session.decoded(), safety="safe")
     ids = [part.id for part in after.messages[1].parts]
-    assert ids == sorted(ids) and all(len(one) == len(ids[0]) and one.startswith("prt_22b80cba") for one in ids)
+    assert ids == sorted(ids) and all(
+        len(one) == len(ids[0]) and one.startswith("prt_22b80cba") for one in ids
+    )
 
 
 def test_data_of_an_inserted_mark_is_what_the_schema_asks() -> None:

@@ -47,14 +47,22 @@ def test_ids_that_the_scrub_makes_equal_are_told_apart() -> None:
     history = V1(CLAUDE).user("go").assistant(start(), tool("functions.bash:0"), finish(), target=KIMI)
     session = history.assistant(start(), tool("functions_bash.0"), finish(), target=KIMI).user("on").decoded()
     assert scanned(session, CLAUDE).health == "blocked"
-    assert {one.severity for one in findings(session, CLAUDE) if one.rule == "call-id-charset"} == {"blocked", "info"}
+    assert {one.severity for one in findings(session, CLAUDE) if one.rule == "call-id-charset"} == {
+        "blocked",
+        "info",
+    }
     after = repaired(session, CLAUDE, safety="safe")
     assert scanned(after, CLAUDE).health != "blocked"
 
 
 def test_mistral_ids_with_a_common_beginning_are_told_apart() -> None:
     target = make_target("mistral", "mistral-large")
-    session = V1(target).user("go").assistant(start(), tool("call_abcdefgh1"), tool("call_abcdefgh2"), finish()).decoded()
+    session = (
+        V1(target)
+        .user("go")
+        .assistant(start(), tool("call_abcdefgh1"), tool("call_abcdefgh2"), finish())
+        .decoded()
+    )
     assert scanned(session, target).health == "blocked"
     assert scanned(repaired(session, target, safety="safe"), target).health != "blocked"
 
@@ -74,7 +82,10 @@ def test_a_tool_name_is_made_sendable_and_the_original_kept(name: str) -> None:
 
 
 def test_a_made_up_name_is_never_mapped_to_a_real_tool() -> None:
-    assert data_of(repaired(one_call(RESPONSES, tool="Bash.run"), RESPONSES), "prt_0002_02")["tool"] == "Bash_run"
+    assert (
+        data_of(repaired(one_call(RESPONSES, tool="Bash.run"), RESPONSES), "prt_0002_02")["tool"]
+        == "Bash_run"
+    )
 
 
 @pytest.mark.parametrize("value", [[1, 2], None, "{cut", 7, True])
@@ -90,9 +101,13 @@ def test_arguments_that_are_no_object_become_one_and_nothing_is_guessed(value: o
 
 def test_arguments_stored_as_text_keep_every_byte_of_the_object() -> None:
     part = tool("call_1", input='{"n": 12345678901234567890, "f": 1.0}')
-    after = repaired(V1(CLAUDE).user("go").assistant(start(), part, finish()).decoded(), CLAUDE, safety="safe")
+    after = repaired(
+        V1(CLAUDE).user("go").assistant(start(), part, finish()).decoded(), CLAUDE, safety="safe"
+    )
     stored = after.part("prt_0002_02")
-    assert stored is not None and '"input":{"n": 12345678901234567890, "f": 1.0}' in stored.raw.replace('": {', '":{')
+    assert stored is not None and '"input":{"n": 12345678901234567890, "f": 1.0}' in stored.raw.replace(
+        '": {', '":{'
+    )
 
 
 def test_empty_arguments_of_an_aborted_call_are_legal() -> None:
@@ -106,7 +121,12 @@ def test_half_an_emoji_in_arguments_is_info_on_chat() -> None:
 
 
 def test_signed_thinking_with_half_an_emoji_is_dropped_whole_never_edited() -> None:
-    session = V1(CLAUDE_THINKING).user("a").assistant(start(), reasoning("x\ud83d", SIGNED), "ok", finish("stop")).decoded()
+    session = (
+        V1(CLAUDE_THINKING)
+        .user("a")
+        .assistant(start(), reasoning("x\ud83d", SIGNED), "ok", finish("stop"))
+        .decoded()
+    )
     finding = found(session, "invalid-unicode", CLAUDE_THINKING)
     assert finding.safety == "lossy" and [one.action for one in finding.choices[0].operations] == ["delete"]
 
@@ -119,7 +139,12 @@ def test_a_nul_in_an_output_is_replaced_on_request_and_the_rest_kept() -> None:
 
 
 def test_a_wrong_label_is_corrected_and_the_bytes_stay() -> None:
-    picture = {"type": "file", "mime": "image/png", "url": url("image/png", b"\xff\xd8\xff\xe0" + bytes(60)), "filename": "a.png"}
+    picture = {
+        "type": "file",
+        "mime": "image/png",
+        "url": url("image/png", b"\xff\xd8\xff\xe0" + bytes(60)),
+        "filename": "a.png",
+    }
     session = V1(CLAUDE).user("look", picture).decoded()
     assert found(session, "media-rejected", CLAUDE).safety == "safe"
     data = data_of(repaired(session, CLAUDE, safety="safe"), "prt_0001_02")
@@ -136,10 +161,18 @@ def test_an_undecodable_picture_becomes_a_note_and_the_good_one_stays() -> None:
 
 
 def test_a_file_that_stops_the_client_is_named_with_its_words() -> None:
-    archive = {"type": "file", "mime": "application/zip", "url": url("application/zip", b"PK"), "filename": "a.zip"}
+    archive = {
+        "type": "file",
+        "mime": "application/zip",
+        "url": url("application/zip", b"PK"),
+        "filename": "a.zip",
+    }
     session = V1(CLAUDE).user("look", archive).decoded()
     result = scanned(session, CLAUDE)
-    assert result.health == "blocked" and "application/zip" in found(session, "media-rejected", CLAUDE).details["error"]
+    assert (
+        result.health == "blocked"
+        and "application/zip" in found(session, "media-rejected", CLAUDE).details["error"]
+    )
     assert scanned(repaired(session, CLAUDE), CLAUDE).health == "healthy"
 
 
@@ -149,13 +182,20 @@ def test_a_picture_in_a_v2_result_becomes_a_text_entry() -> None:
     call = history.tool("t", content=[{"type": "text", "text": "read"}, picture])
     after = repaired(history.user("go").assistant(call).decoded(), CLAUDE)
     content = data_of(after, "msg_0002#0")["state"]["content"]
-    assert content[0] == {"type": "text", "text": "read"} and content[1]["type"] == "text" and not after.faults
+    assert (
+        content[0] == {"type": "text", "text": "read"} and content[1]["type"] == "text" and not after.faults
+    )
 
 
 def test_a_huge_output_is_marked_compacted_and_stays_stored() -> None:
-    session = V1(CHAT).user("go").assistant(start(), tool("c", output="x" * 400_000), finish()).user("on").decoded()
+    session = (
+        V1(CHAT).user("go").assistant(start(), tool("c", output="x" * 400_000), finish()).user("on").decoded()
+    )
     finding = found(session, "huge-output", CHAT)
-    assert finding.safety == "lossy" and [choice.name for choice in finding.choices] == ["compact", "truncate"]
+    assert finding.safety == "lossy" and [choice.name for choice in finding.choices] == [
+        "compact",
+        "truncate",
+    ]
     state = data_of(repaired(session, CHAT), "prt_0002_02")["state"]
     assert len(state["output"]) == 400_000 and isinstance(state["time"]["compacted"], int)
     cut = data_of(repaired(session, CHAT, choices={"huge-output": "truncate"}), "prt_0002_02")["state"]
@@ -164,7 +204,13 @@ def test_a_huge_output_is_marked_compacted_and_stays_stored() -> None:
 
 def test_an_overflow_the_session_recorded_is_at_risk() -> None:
     words = {"name": "APIError", "data": {"message": "prompt is too long: 225981 tokens > 200000 maximum"}}
-    history = V1(CLAUDE).user("a").assistant(start(), tool("c", output="y" * 9000), finish()).user("b").assistant(start(), "x", finish())
+    history = (
+        V1(CLAUDE)
+        .user("a")
+        .assistant(start(), tool("c", output="y" * 9000), finish())
+        .user("b")
+        .assistant(start(), "x", finish())
+    )
     session = history.user("c").assistant(error=words).decoded()
     assert found(session, "context-overflow", CLAUDE).severity == "at-risk"
     after = repaired(session, CLAUDE, rules=["context-overflow"])

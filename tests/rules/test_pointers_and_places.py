@@ -6,18 +6,26 @@ from sessions_app.domain.rules import Facts
 
 from .build import CHAT, V1, codes, data_of, finish, found, message_ids, repaired, start, text, tool
 
-PROJECTS = [{"id": "global", "worktree": "/"}, {"id": "p", "worktree": "/d"}, {"id": "inner", "worktree": "/d/inner"}]
+PROJECTS = [
+    {"id": "global", "worktree": "/"},
+    {"id": "p", "worktree": "/d"},
+    {"id": "inner", "worktree": "/d/inner"},
+]
 
 
 def test_a_revert_that_points_nowhere_is_cleared_and_says_that_files_are_not_restored() -> None:
     session = V1(revert='{"messageID":"msg_9999"}').user("a").decoded()
     finding = found(session, "dangling-revert")
-    assert (finding.severity, finding.safety) == ("at-risk", "safe") and "snapshot" in finding.choices[0].label
+    assert (finding.severity, finding.safety) == ("at-risk", "safe") and "snapshot" in finding.choices[
+        0
+    ].label
     assert repaired(session, safety="safe").rows.session["revert"] is None
 
 
 def test_a_pending_revert_that_fits_is_only_offered() -> None:
-    session = V1(revert={"messageID": "msg_0002"}).user("a").assistant(start(), text("x"), finish("stop")).decoded()
+    session = (
+        V1(revert={"messageID": "msg_0002"}).user("a").assistant(start(), text("x"), finish("stop")).decoded()
+    )
     finding = found(session, "dangling-revert")
     assert finding.severity == "info" and "next prompt deletes 1" in finding.summary
     assert repaired(session).rows.session["revert"] is not None
@@ -25,7 +33,9 @@ def test_a_pending_revert_that_fits_is_only_offered() -> None:
 
 def test_an_answer_without_any_earlier_prompt_is_left_alone() -> None:
     session = V1().assistant(start(), text("x"), finish("stop"), parentID="msg_9").decoded()
-    assert found(session, "dangling-parent").safety == "manual" and message_ids(repaired(session)) == ["msg_0001"]
+    assert found(session, "dangling-parent").safety == "manual" and message_ids(repaired(session)) == [
+        "msg_0001"
+    ]
 
 
 def test_a_parent_session_counts_as_gone_only_where_the_store_is_known() -> None:
@@ -39,7 +49,13 @@ def test_a_parent_session_counts_as_gone_only_where_the_store_is_known() -> None
 def wrapped():
     """Written over the wrap of 2026-08-14: older ids are greater than newer ones."""
     wrap = 2**36 * 26
-    history = V1().user("a").assistant(start(), text("b"), finish("stop")).user("c").assistant(start(), text("d"), finish("stop"))
+    history = (
+        V1()
+        .user("a")
+        .assistant(start(), text("b"), finish("stop"))
+        .user("c")
+        .assistant(start(), text("d"), finish("stop"))
+    )
     for place, message in enumerate(history.messages):
         time = wrap + (place - 2) * 60_000
         new = f"msg_{(time * 0x1000) % 2**48:012x}{'0' * 13}{place}"
@@ -61,7 +77,9 @@ def test_after_an_id_wrap_the_older_messages_move_below_the_newer_ones() -> None
     assert now == sorted(now) and now[2:] == before[2:]
     assert [message.parent_id for message in after.messages] == [None, now[0], None, now[2]]
     assert [len(message.parts) for message in after.messages] == [1, 3, 1, 3]
-    assert [message.time_created for message in after.messages] == [message.time_created for message in session.messages]
+    assert [message.time_created for message in after.messages] == [
+        message.time_created for message in session.messages
+    ]
 
 
 def test_an_unwrapped_session_from_before_the_wrap_is_info() -> None:
@@ -75,7 +93,12 @@ def test_an_unwrapped_session_from_before_the_wrap_is_info() -> None:
 
 
 def test_every_reference_follows_a_new_id() -> None:
-    history = V1(revert={"messageID": "msg_0009"}).user("a").assistant(start(), text("b"), finish("stop")).user({"type": "compaction", "auto": True, "tail_start_id": "msg_0009"})
+    history = (
+        V1(revert={"messageID": "msg_0009"})
+        .user("a")
+        .assistant(start(), text("b"), finish("stop"))
+        .user({"type": "compaction", "auto": True, "tail_start_id": "msg_0009"})
+    )
     history.messages[0]["id"] = "msg_0009"
     history.messages[0]["parts"][0]["message_id"] = "msg_0009"
     history.messages[1]["data"]["parentID"] = "msg_0009"
@@ -89,7 +112,9 @@ def test_every_reference_follows_a_new_id() -> None:
 
 def test_times_are_never_changed_for_order() -> None:
     session = wrapped()
-    assert {row["id"]: row["time_created"] for row in session.rows.parts} == {row["id"]: row["time_created"] for row in repaired(session).rows.parts}
+    assert {row["id"]: row["time_created"] for row in session.rows.parts} == {
+        row["id"]: row["time_created"] for row in repaired(session).rows.parts
+    }
 
 
 def hidden(**session):
@@ -133,5 +158,9 @@ def test_v1_rows_in_a_store_of_a_2x_client_are_said_and_left_alone() -> None:
 
 
 def test_matching_counters_are_no_fault() -> None:
-    history = V1(tokens_input=5, cost=0.0).user("a").assistant(start(), tool("c"), finish(input=2), start(), text("x"), finish("stop", input=3))
+    history = (
+        V1(tokens_input=5, cost=0.0)
+        .user("a")
+        .assistant(start(), tool("c"), finish(input=2), start(), text("x"), finish("stop", input=3))
+    )
     assert not codes(history.decoded())

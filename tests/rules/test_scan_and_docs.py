@@ -26,10 +26,67 @@ from .build import CHAT, CLAUDE, KIMI, V1, aborted, finish, scanned, start, text
 
 ROOT = Path(sessions_app.__file__).parent
 SCHEMA = json.loads((ROOT / "schemas" / "scan.schema.json").read_text())
-INDEX: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in json.loads((CORPUS / "index.json").read_text())}
+INDEX: dict[str, dict[str, Any]] = {
+    entry["name"]: entry for entry in json.loads((CORPUS / "index.json").read_text())
+}
 DATABASES = sorted(path.stem for path in CORPUS.glob("*.db"))
 
-CODES = ["duplicate-call-id-in-message", "duplicate-call-id-across-turns", "orphan-tool-use", "orphan-tool-result", "stuck-tool", "open-turn", "thinking-lost-on-error", "thinking-unsigned", "thinking-not-first", "thinking-only-message", "thinking-altered", "thinking-stale", "failed-attempt-leftovers", "step-boundary-lost", "tool-ran-twice", "empty-content", "empty-message", "media-rejected", "compaction-loop", "summary-unfinished", "summary-failed-with-tail", "summary-empty", "compaction-cuts-tool-pair", "summary-flag-wrong", "reasoning-field-missing", "encrypted-reasoning-foreign", "reasoning-item-unpaired", "item-reference-missing", "thought-signature-missing", "huge-output", "context-overflow", "call-id-charset", "tool-name-invalid", "tool-input-malformed", "invalid-unicode", "role-order", "assistant-tail", "history-shape-foreign", "id-order-skew", "hidden-project", "hidden-directory", "hidden-path", "hidden-archived", "hidden-generation", "dangling-parent", "dangling-tail", "dangling-revert", "dangling-child", "undecodable-row", "corrupt-json", "orphan-row", "sqlite-corrupt", "usage-counters-wrong", "content-policy-text"]
+CODES = [
+    "duplicate-call-id-in-message",
+    "duplicate-call-id-across-turns",
+    "orphan-tool-use",
+    "orphan-tool-result",
+    "stuck-tool",
+    "open-turn",
+    "thinking-lost-on-error",
+    "thinking-unsigned",
+    "thinking-not-first",
+    "thinking-only-message",
+    "thinking-altered",
+    "thinking-stale",
+    "failed-attempt-leftovers",
+    "step-boundary-lost",
+    "tool-ran-twice",
+    "empty-content",
+    "empty-message",
+    "media-rejected",
+    "compaction-loop",
+    "summary-unfinished",
+    "summary-failed-with-tail",
+    "summary-empty",
+    "compaction-cuts-tool-pair",
+    "summary-flag-wrong",
+    "reasoning-field-missing",
+    "encrypted-reasoning-foreign",
+    "reasoning-item-unpaired",
+    "item-reference-missing",
+    "thought-signature-missing",
+    "huge-output",
+    "context-overflow",
+    "call-id-charset",
+    "tool-name-invalid",
+    "tool-input-malformed",
+    "invalid-unicode",
+    "role-order",
+    "assistant-tail",
+    "history-shape-foreign",
+    "id-order-skew",
+    "hidden-project",
+    "hidden-directory",
+    "hidden-path",
+    "hidden-archived",
+    "hidden-generation",
+    "dangling-parent",
+    "dangling-tail",
+    "dangling-revert",
+    "dangling-child",
+    "undecodable-row",
+    "corrupt-json",
+    "orphan-row",
+    "sqlite-corrupt",
+    "usage-counters-wrong",
+    "content-policy-text",
+]
 
 
 @cache
@@ -105,13 +162,21 @@ def test_safe_repairs_of_an_accepted_session_leave_it_accepted_and_lose_no_outpu
 
 def _outputs(session: Session) -> set[str]:
     """What completed calls gave, as text; an output of another shape becomes its JSON."""
-    stored = [tool.state.get("output") for message in session.messages for tool in message.tools() if tool.status == "completed"]
+    stored = [
+        tool.state.get("output")
+        for message in session.messages
+        for tool in message.tools()
+        if tool.status == "completed"
+    ]
     return {output if isinstance(output, str) else jsjson.dumps(output) for output in stored}
 
 
 def test_the_scan_document_is_what_its_schema_says() -> None:
     blocked = V1(KIMI).user("go").assistant(start(), tool("c"), aborted("c"), finish()).user("on").decoded()
-    documents = [as_document(session, scanned(session)) for session in (blocked, V1(CHAT).decoded(), *sessions("dup_id_anthropic"))]
+    documents = [
+        as_document(session, scanned(session))
+        for session in (blocked, V1(CHAT).decoded(), *sessions("dup_id_anthropic"))
+    ]
     source = {"path": "a.db", "kind": "sqlite", "dialects": ["opencode-v1"]}
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate({"source": source, "sessions": documents}, SCHEMA)
@@ -120,7 +185,9 @@ def test_the_scan_document_is_what_its_schema_says() -> None:
 
 
 def test_the_document_names_the_violation_the_row_and_every_protocol() -> None:
-    session = V1(KIMI).user("go").assistant(start(), tool("f:1"), aborted("f:1"), finish()).user("on").decoded()
+    session = (
+        V1(KIMI).user("go").assistant(start(), tool("f:1"), aborted("f:1"), finish()).user("on").decoded()
+    )
     document = as_document(session, scanned(session))
     assert document["health"] == "blocked" and list(document["verdicts"]) == list(PROTOCOLS)
     (violation,) = document["verdicts"]["openai-chat"]["violations"]
@@ -137,7 +204,12 @@ def test_another_model_that_the_session_used_and_that_refuses_it_makes_it_at_ris
 
 
 def test_verdicts_of_protocols_it_never_used_do_not_change_health() -> None:
-    session = V1(CHAT).user("a").assistant(start(), tool("c:0"), finish(), start(), text("x"), finish("stop")).decoded()
+    session = (
+        V1(CHAT)
+        .user("a")
+        .assistant(start(), tool("c:0"), finish(), start(), text("x"), finish("stop"))
+        .decoded()
+    )
     result = scan(session, CHAT)
     assert result.health == "healthy" and not all(verdict.accepted for verdict in result.verdicts.values())
 

@@ -59,12 +59,20 @@ def test_the_turn_can_be_removed_instead() -> None:
 
 
 def test_without_thinking_the_same_turn_is_no_fault() -> None:
-    session = V1(CLAUDE).user("go").assistant(start(), reasoning("x"), tool("t"), finish()).user("on").decoded()
+    session = (
+        V1(CLAUDE).user("go").assistant(start(), reasoning("x"), tool("t"), finish()).user("on").decoded()
+    )
     assert not codes(session, CLAUDE)
 
 
 def test_a_tool_turn_made_without_thinking_is_not_first() -> None:
-    session = V1(CLAUDE_THINKING).user("go").assistant(start(), tool("t"), finish(), target=KIMI).user("on").decoded()
+    session = (
+        V1(CLAUDE_THINKING)
+        .user("go")
+        .assistant(start(), tool("t"), finish(), target=KIMI)
+        .user("on")
+        .decoded()
+    )
     assert found(session, "thinking-not-first", CLAUDE_THINKING).severity == "blocked"
     after = repaired(session, CLAUDE_THINKING)
     assert scanned(after, CLAUDE_THINKING).health != "blocked"
@@ -82,17 +90,35 @@ def test_no_repair_makes_up_copies_or_edits_thinking() -> None:
 
 
 def test_signed_thinking_with_empty_text_is_right() -> None:
-    session = V1(CLAUDE_THINKING).user("a").assistant(start(), reasoning("", SIGNED), tool("t"), finish()).user("b").decoded()
+    session = (
+        V1(CLAUDE_THINKING)
+        .user("a")
+        .assistant(start(), reasoning("", SIGNED), tool("t"), finish())
+        .user("b")
+        .decoded()
+    )
     assert not codes(session, CLAUDE_THINKING)
 
 
 def test_changed_thinking_is_raised_by_a_pasted_error_alone() -> None:
-    session = V1(CLAUDE_THINKING).user("a").assistant(start(), reasoning("x", SIGNED), text("y"), finish("stop")).user("b").decoded()
+    session = (
+        V1(CLAUDE_THINKING)
+        .user("a")
+        .assistant(start(), reasoning("x", SIGNED), text("y"), finish("stop"))
+        .user("b")
+        .decoded()
+    )
     assert "thinking-altered" not in codes(session, CLAUDE_THINKING)
     facts = Facts(located=(Located("thinking-altered", "msg_0002", "prt_0002_02", "cannot be modified"),))
     finding = found(session, "thinking-altered", CLAUDE_THINKING, facts)
     assert finding.parts == ("prt_0002_02",) and finding.details["error"] == "cannot be modified"
-    after = repaired(session, CLAUDE_THINKING, facts=facts, rules=["thinking-altered"], choices={"thinking-altered": "drop-reasoning"})
+    after = repaired(
+        session,
+        CLAUDE_THINKING,
+        facts=facts,
+        rules=["thinking-altered"],
+        choices={"thinking-altered": "drop-reasoning"},
+    )
     assert part_ids(after, "msg_0002") == ["prt_0002_01", "prt_0002_03", "prt_0002_04"]
 
 
@@ -124,7 +150,9 @@ def test_encrypted_reasoning_with_a_visible_summary_keeps_the_summary() -> None:
     sealed = reasoning("I looked", openai={"itemId": "rs_1", "reasoningEncryptedContent": "gAAAx"})
     session = V1(RESPONSES).user("a").assistant(start(), sealed, text("done"), finish("stop")).decoded()
     after = repaired(session, RESPONSES, rules=["encrypted-reasoning-foreign"])
-    assert data_of(after, "prt_0002_02")["text"] == "I looked" and data_of(after, "prt_0002_02")["metadata"] == {"openai": {}}
+    assert data_of(after, "prt_0002_02")["text"] == "I looked" and data_of(after, "prt_0002_02")[
+        "metadata"
+    ] == {"openai": {}}
 
 
 def test_a_reasoning_item_followed_by_its_call_is_paired() -> None:

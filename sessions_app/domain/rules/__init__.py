@@ -50,7 +50,8 @@ _FAMILIES = (
 )
 
 REGISTRY: Mapping[str, Rule] = {
-    rule.code: rule for rule in sorted(chain.from_iterable(family.RULES for family in _FAMILIES), key=lambda rule: rule.order)
+    rule.code: rule
+    for rule in sorted(chain.from_iterable(family.RULES for family in _FAMILIES), key=lambda rule: rule.order)
 }
 """Every rule by code, in the order in which repairs are planned: root causes and small changes first."""
 
@@ -65,4 +66,15 @@ def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding
     return list(found.values())
 
 
-__all__ = ["REGISTRY", "Choice", "Context", "Facts", "Finding", "Located", "Rule", "Safety", "Severity", "find_all"]
+__all__ = [
+    "REGISTRY",
+    "Choice",
+    "Context",
+    "Facts",
+    "Finding",
+    "Located",
+    "Rule",
+    "Safety",
+    "Severity",
+    "find_all",
+]

@@ -29,7 +29,11 @@ def find_open_turns(context: Context) -> Iterator[Finding]:
     for message in context.messages:
         if message.is_assistant and message.completed_at is None and not message.fault:
             yield _open(message)
-        elif is_v2(message) and message.kind in ("compaction", "shell") and message.data.get("status") == "running":
+        elif (
+            is_v2(message)
+            and message.kind in ("compaction", "shell")
+            and message.data.get("status") == "running"
+        ):
             yield _open_row(message)
     since = context.session.rows.session.get("time_compacting")
     if isinstance(since, int) and since:
@@ -54,7 +58,11 @@ def _open(message: Message) -> Finding:
         edits.append(Edit(("error",), _aborted(message)))
         if is_v2(message) and "finish" not in message.data:
             edits.append(Edit(("finish",), "error"))
-    label = "Set its end time" if useful or message.error else "Set its end time and an aborted error: it produced nothing"
+    label = (
+        "Set its end time"
+        if useful or message.error
+        else "Set its end time and an aborted error: it produced nothing"
+    )
     operation = edit_message(message, edits, "nothing ended this turn")
     return Finding(
         "open-turn",
@@ -73,7 +81,12 @@ def _open_row(message: Message) -> Finding:
         edits = [Edit(("status",), "killed"), Edit(("time", "completed"), last_time(message))]
     else:
         failed = {"type": "unknown", "message": ABORTED}
-        edits = [Edit(("status",), "failed"), Edit(("error",), failed), Edit(("summary",), REMOVE), Edit(("recent",), REMOVE)]
+        edits = [
+            Edit(("status",), "failed"),
+            Edit(("error",), failed),
+            Edit(("summary",), REMOVE),
+            Edit(("recent",), REMOVE),
+        ]
     operation = edit_message(message, edits, "nothing ended it")
     return Finding(
         "open-turn",
@@ -83,7 +96,14 @@ def _open_row(message: Message) -> Finding:
         (),
         f"The {message.kind} {message.id} is still running",
         {"kind": message.kind},
-        (Choice("complete", "Close it as " + ("killed" if message.kind == "shell" else "failed"), "safe", (operation,)),),
+        (
+            Choice(
+                "complete",
+                "Close it as " + ("killed" if message.kind == "shell" else "failed"),
+                "safe",
+                (operation,),
+            ),
+        ),
     )
 
 
@@ -120,13 +140,30 @@ def _leftover(context: Context, message: Message, attempt: Attempt) -> Finding:
     ran = [part for part in attempt.parts if isinstance(part, ToolPart) and part.executed]
     severity, details = context.severity("at-risk", parts=[part.id for part in parts])
     why = "a failed attempt left it; the retry answered"
-    half = [part for part in parts if not (isinstance(part, ToolPart) and part.executed) and not isinstance(part, ReasoningPart)]
+    half = [
+        part
+        for part in parts
+        if not (isinstance(part, ToolPart) and part.executed) and not isinstance(part, ReasoningPart)
+    ]
     if ran:
         half = [part for part in half if not isinstance(part, StepStartPart)]
-        choices = (_discard("discard-text", "Remove its half-written text and calls that never ran; what ran stays", half, why),) if half else ()
+        choices = (
+            (
+                _discard(
+                    "discard-text",
+                    "Remove its half-written text and calls that never ran; what ran stays",
+                    half,
+                    why,
+                ),
+            )
+            if half
+            else ()
+        )
         summary = f"A failed attempt in {message.id} ran {', '.join(tool.tool for tool in ran)}; its parts stand beside the retry's"
     else:
-        choices = (_discard("discard", "Remove the failed attempt's parts; it ran nothing", parts, why, "safe"),)
+        choices = (
+            _discard("discard", "Remove the failed attempt's parts; it ran nothing", parts, why, "safe"),
+        )
         summary = f"A failed attempt in {message.id} left {len(parts)} parts before the retry's"
     return Finding(
         "failed-attempt-leftovers",
@@ -141,7 +178,9 @@ def _leftover(context: Context, message: Message, attempt: Attempt) -> Finding:
 
 
 def _discard(name: str, label: str, parts: list[Part], why: str, safety: str = "lossy") -> Choice:
-    return Choice(name, label, "safe" if safety == "safe" else "lossy", tuple(delete_part(part, why) for part in parts))
+    return Choice(
+        name, label, "safe" if safety == "safe" else "lossy", tuple(delete_part(part, why) for part in parts)
+    )
 
 
 def find_lost_boundaries(context: Context) -> Iterator[Finding]:
@@ -167,7 +206,9 @@ def _is_content(part: Part) -> bool:
 
 
 def _boundary(context: Context, message: Message, finish: Part, previous: Part | None, part: Part) -> Finding:
-    severity, details = context.severity("at-risk", "step-boundary-lost", messages=(message.id,), parts=(part.id, finish.id))
+    severity, details = context.severity(
+        "at-risk", "step-boundary-lost", messages=(message.id,), parts=(part.id, finish.id)
+    )
     choices: tuple[Choice, ...] = ()
     try:
         start = {"type": "step-start"}
@@ -229,7 +270,7 @@ RULES = (
         "safe",
         what="Text, reasoning or a call follows a step-finish with no step-start between, so two responses are sent as one.",
         rejected=(
-            "Anthropic: \"`tool_use` ids were found without `tool_result` blocks immediately after\", where text or a second call then "
+            'Anthropic: "`tool_use` ids were found without `tool_result` blocks immediately after", where text or a second call then '
             "stands behind a call in one block; client 1.18 reorders such blocks itself."
         ),
         why="A retried stream wrote the next step without its mark.",

@@ -61,7 +61,9 @@ class Finding:
     def key(self) -> str:
         """Stable over re-scans of the same rows: rule code and a digest of where it is."""
         place = json.dumps([self.messages, self.parts, self.mark])
-        return f"{self.rule}:{hashlib.blake2b(place.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
+        return (
+            f"{self.rule}:{hashlib.blake2b(place.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
+        )
 
     @property
     def open_choice(self) -> bool:
@@ -176,18 +178,28 @@ class Context:
     @cached_property
     def sent_messages(self) -> frozenset[str]:
         """Messages of which something is sent."""
-        return frozenset(origin.message for origin in self.body.provenance.values()) if self.body else frozenset()
+        return (
+            frozenset(origin.message for origin in self.body.provenance.values())
+            if self.body
+            else frozenset()
+        )
 
     @cached_property
     def sent_parts(self) -> frozenset[str]:
         """Parts that are sent in some form."""
-        return frozenset(origin.part for origin in self.body.provenance.values() if origin.part) if self.body else frozenset()
+        return (
+            frozenset(origin.part for origin in self.body.provenance.values() if origin.part)
+            if self.body
+            else frozenset()
+        )
 
     @property
     def violations(self) -> tuple[Violation, ...]:
         return self.verdict.violations if self.verdict else ()
 
-    def refusal(self, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()) -> Violation | None:
+    def refusal(
+        self, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()
+    ) -> Violation | None:
         """The first violation that names one of the parts, or one of the messages as a whole.
 
         With ``codes`` only a violation that can come from one of these rules counts.
@@ -225,7 +237,9 @@ class Context:
 
     def same_model(self, message: Message) -> bool:
         """The message was made by the model that is called next, so its provider state is sent back."""
-        return bool(self.target and message.provider == self.target.provider and message.model == self.target.model)
+        return bool(
+            self.target and message.provider == self.target.provider and message.model == self.target.model
+        )
 
     def fresh(self, make: Callable[[int], str], taken: Callable[[str], bool]) -> str:
         """The first ``make(n)``, n from 2, that is neither taken nor minted before in this context."""

@@ -65,7 +65,9 @@ def _twins(context: Context, message: Message, call_id: str, twins: list[ToolPar
         if tool is winner:
             continue
         if tool.status == winner.status == "completed" and _differs(tool, winner):
-            operation, new = rename(context, message, tool, f"{call_id} is the id of another completed call in this message")
+            operation, new = rename(
+                context, message, tool, f"{call_id} is the id of another completed call in this message"
+            )
             operations.append(operation)
             renamed[tool.id] = new
         else:
@@ -92,7 +94,9 @@ def _twins(context: Context, message: Message, call_id: str, twins: list[ToolPar
     )
 
 
-def _collapse(message: Message, twins: list[ToolPart], winner: ToolPart, loser: ToolPart, call_id: str) -> list[Operation]:
+def _collapse(
+    message: Message, twins: list[ToolPart], winner: ToolPart, loser: ToolPart, call_id: str
+) -> list[Operation]:
     """The loser goes. Where it stood first in the same step with something sent in between, the winner's data takes its place
     (design 6: at the place of the first occurrence), and the winner's own row goes instead."""
     why = f"a more informative part holds the call {call_id}"
@@ -149,8 +153,14 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
     severity, details = context.severity(
         "info", "duplicate-call-id-across-turns", "duplicate-call-id-in-message", parts=(tool.id,)
     )
-    operation, new = rename(context, message, tool, f"the call id {tool.call_id} is used in an earlier message")
-    harmless = "" if severity == "blocked" else "; this target accepts it, endpoints that check the whole request do not"
+    operation, new = rename(
+        context, message, tool, f"the call id {tool.call_id} is used in an earlier message"
+    )
+    harmless = (
+        ""
+        if severity == "blocked"
+        else "; this target accepts it, endpoints that check the whole request do not"
+    )
     return Finding(
         "duplicate-call-id-across-turns",
         severity,
@@ -175,7 +185,9 @@ def find_orphans(context: Context) -> Iterator[Finding]:
     named = [violation for violation in context.violations if "orphan-tool-use" in violation.faults]
     for message, tool in context.tools:
         lacks = is_v2(message) and tool.status in OPEN_STATUSES and not tool.provider_executed
-        violation = next((one for one in named if _names(one, message, tool)), None) or context.refusal(parts=(tool.id,))
+        violation = next((one for one in named if _names(one, message, tool)), None) or context.refusal(
+            parts=(tool.id,)
+        )
         if not lacks and not (violation in named and tool.provider_executed):
             continue
         open_call = lacks
@@ -206,7 +218,9 @@ def find_orphans(context: Context) -> Iterator[Finding]:
 
 def _names(violation: Violation, message: Message, tool: ToolPart) -> bool:
     """One violation may name several calls of a message in its text."""
-    return violation.part == tool.id or (violation.message == message.id and bool(tool.call_id) and tool.call_id in violation.error)
+    return violation.part == tool.id or (
+        violation.message == message.id and bool(tool.call_id) and tool.call_id in violation.error
+    )
 
 
 def find_stuck(context: Context) -> Iterator[Finding]:
@@ -222,7 +236,13 @@ def find_stuck(context: Context) -> Iterator[Finding]:
             (message.id,),
             (tool.id,),
             f"The call {tool.call_id} of {tool.tool} is still {tool.status}",
-            {"call_id": tool.call_id, "tool": tool.tool, "status": tool.status, "executed": tool.executed, **details},
+            {
+                "call_id": tool.call_id,
+                "tool": tool.tool,
+                "status": tool.status,
+                "executed": tool.executed,
+                **details,
+            },
             (
                 Choice(
                     "close",
@@ -252,7 +272,11 @@ def _repeat(message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
     choices: tuple[Choice, ...] = ()
     if tool.tool in READ_ONLY:
         removal = delete_part(tool, f"the same read was made by {earlier.id}")
-        choices = (Choice("remove-repeat", f"Remove the repeat {tool.id}: {tool.tool} only reads", "lossy", (removal,)),)
+        choices = (
+            Choice(
+                "remove-repeat", f"Remove the repeat {tool.id}: {tool.tool} only reads", "lossy", (removal,)
+            ),
+        )
     return Finding(
         "tool-ran-twice",
         "info",
@@ -260,7 +284,11 @@ def _repeat(message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
         (message.id,),
         (earlier.id, tool.id),
         f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})",
-        {"tool": tool.tool, "call_ids": [earlier.call_id, tool.call_id], "reads_only": tool.tool in READ_ONLY},
+        {
+            "tool": tool.tool,
+            "call_ids": [earlier.call_id, tool.call_id],
+            "reads_only": tool.tool in READ_ONLY,
+        },
         choices,
     )
 
@@ -278,7 +306,7 @@ RULES = (
         what="One assistant message holds several tool parts with the same call id, so calls and results cannot be told apart.",
         rejected=(
             "Strict chat endpoints (Moonshot, DeepSeek and others) answer \"Duplicate value for 'tool_call_id'\"; Anthropic answers "
-            "\"`tool_use` ids must be unique\" or \"each tool_use must have a single result\". Compaction re-sends the same history "
+            '"`tool_use` ids must be unique" or "each tool_use must have a single result". Compaction re-sends the same history '
             "and is refused too."
         ),
         why=(
@@ -300,8 +328,8 @@ RULES = (
         "safe",
         what="Several messages use the same call id for different calls, typically short ids such as call_0 that a server counts anew.",
         rejected=(
-            "Endpoints that check ids over the whole request: Anthropic (\"`tool_use` ids must be unique\"), DeepSeek and OpenAI "
-            "Responses gateways (\"Duplicate function_call_output for call_id\"). Harmless where each result is paired with the call "
+            'Endpoints that check ids over the whole request: Anthropic ("`tool_use` ids must be unique"), DeepSeek and OpenAI '
+            'Responses gateways ("Duplicate function_call_output for call_id"). Harmless where each result is paired with the call '
             "right before it, as on llama.cpp and most local servers."
         ),
         why="The model or server makes ids that are unique only inside one response, or a fork or merge copied a turn.",
@@ -319,9 +347,9 @@ RULES = (
         "safe",
         what="A tool call reaches the provider and no result for it follows.",
         rejected=(
-            "Anthropic: \"`tool_use` ids were found without `tool_result` blocks immediately after\"; OpenAI and compatible servers: "
-            "\"An assistant message with 'tool_calls' must be followed by tool messages\"; OpenAI Responses: \"No tool output found for "
-            "function call\"; Gemini and Bedrock in their own words."
+            'Anthropic: "`tool_use` ids were found without `tool_result` blocks immediately after"; OpenAI and compatible servers: '
+            '"An assistant message with \'tool_calls\' must be followed by tool messages"; OpenAI Responses: "No tool output found for '
+            'function call"; Gemini and Bedrock in their own words.'
         ),
         why=(
             "An abort, crash, sleep or timeout in the middle of a call. The V1 client pairs such calls itself since about 1.1; the V2 "
@@ -341,12 +369,12 @@ RULES = (
         "safe",
         what="A tool part is still pending, streaming or running although nothing runs it any more.",
         rejected=(
-            "Nobody in the V1 client, which sends an \"interrupted\" result in its place; its screen shows the call as busy for ever and "
+            'Nobody in the V1 client, which sends an "interrupted" result in its place; its screen shows the call as busy for ever and '
             "may block sending. The V2 client sends it without a result: see orphan-tool-use."
         ),
         why="The client was killed or restarted, or a question or permission was never answered.",
         repair=(
-            "The part becomes an error with metadata.interrupted, an \"interrupted, outcome unknown\" text and start and end times. Input "
+            'The part becomes an error with metadata.interrupted, an "interrupted, outcome unknown" text and start and end times. Input '
             "and partial output stay; nothing is marked completed. Refused while a client has the file open, unless forced."
         ),
         order=110,

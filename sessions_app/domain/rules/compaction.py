@@ -47,7 +47,9 @@ def finished(summary: Message) -> bool:
 
 
 def text_of(message: Message) -> str:
-    return "".join(part.text for part in message.parts if isinstance(part, TextPart) and isinstance(part.text, str))
+    return "".join(
+        part.text for part in message.parts if isinstance(part, TextPart) and isinstance(part.text, str)
+    )
 
 
 def compactions(context: Context) -> list[Attempted]:
@@ -58,7 +60,9 @@ def compactions(context: Context) -> list[Attempted]:
     for message in context.messages:
         part = next((part for part in message.parts if isinstance(part, CompactionPart)), None)
         if message.is_user and part is not None:
-            answers = tuple(one for one in context.messages if is_summary(one) and one.parent_id == message.id)
+            answers = tuple(
+                one for one in context.messages if is_summary(one) and one.parent_id == message.id
+            )
             found.append(Attempted(message, part, answers))
     return found
 
@@ -82,7 +86,10 @@ def find_loop(context: Context) -> Iterator[Finding]:
 def _says_something(message: Message) -> bool:
     """A real prompt or answer; compaction triggers and the client's own "continue" say nothing."""
     if message.is_user:
-        return any(isinstance(part, TextPart) and not part.synthetic and not blank(part.text) for part in message.parts)
+        return any(
+            isinstance(part, TextPart) and not part.synthetic and not blank(part.text)
+            for part in message.parts
+        )
     return message.is_assistant and holds_answer(message)
 
 
@@ -90,7 +97,11 @@ def _failed_runs(context: Context) -> Iterator[Finding]:
     run: list[Attempted] = []
     places = {message.id: index for index, message in enumerate(context.messages)}
     for attempt in [*compactions(context), None]:
-        if attempt is not None and attempt.failed and (not run or _adjacent(context, places, run[-1], attempt)):
+        if (
+            attempt is not None
+            and attempt.failed
+            and (not run or _adjacent(context, places, run[-1], attempt))
+        ):
             run.append(attempt)
             continue
         if len(run) >= LOOP:
@@ -106,7 +117,11 @@ def _adjacent(context: Context, places: dict[str, int], one: Attempted, other: A
 def _failed_run(run: list[Attempted]) -> Finding:
     gone = [message for attempt in run for message in (*attempt.summaries, attempt.trigger)]
     said = [message for message in gone if is_summary(message) and not blank(text_of(message))]
-    own = [attempt.trigger for attempt in run if any(not isinstance(part, CompactionPart) for part in attempt.trigger.parts)]
+    own = [
+        attempt.trigger
+        for attempt in run
+        if any(not isinstance(part, CompactionPart) for part in attempt.trigger.parts)
+    ]
     removable = [message for message in gone if message not in own]
     why = "a failed compaction of a loop"
     return Finding(
@@ -116,15 +131,29 @@ def _failed_run(run: list[Attempted]) -> Finding:
         tuple(message.id for message in gone),
         (),
         f"{len(run)} compactions failed in a row",
-        {"count": len(run), "hint": "Shrink the cause as well: huge outputs and images (huge-output, media-rejected)."},
-        (Choice("remove-run", "Remove the failed summaries and their triggers", "lossy" if said else "safe", tuple(delete_message(one, why) for one in removable)),),
+        {
+            "count": len(run),
+            "hint": "Shrink the cause as well: huge outputs and images (huge-output, media-rejected).",
+        },
+        (
+            Choice(
+                "remove-run",
+                "Remove the failed summaries and their triggers",
+                "lossy" if said else "safe",
+                tuple(delete_message(one, why) for one in removable),
+            ),
+        ),
     )
 
 
 def _no_gain(context: Context, good: list[Message]) -> Finding:
     *older, newest = good
-    triggers = [one for summary in older if (one := context.session.message(summary.parent_id or "")) is not None]
-    triggers = [one for one in triggers if one.is_user and all(isinstance(part, CompactionPart) for part in one.parts)]
+    triggers = [
+        one for summary in older if (one := context.session.message(summary.parent_id or "")) is not None
+    ]
+    triggers = [
+        one for one in triggers if one.is_user and all(isinstance(part, CompactionPart) for part in one.parts)
+    ]
     gone = [*older, *triggers]
     why = "a summary that a later one repeats"
     return Finding(
@@ -134,8 +163,19 @@ def _no_gain(context: Context, good: list[Message]) -> Finding:
         tuple(message.id for message in good),
         (),
         f"{len(good)} compactions in a row gained nothing; {newest.id} is the newest summary",
-        {"count": len(good), "kept": newest.id, "hint": "Shrink the cause as well: huge outputs and images (huge-output, media-rejected)."},
-        (Choice("remove-run", "Remove the older summaries and their triggers; the newest stays", "lossy", tuple(delete_message(one, why) for one in gone)),),
+        {
+            "count": len(good),
+            "kept": newest.id,
+            "hint": "Shrink the cause as well: huge outputs and images (huge-output, media-rejected).",
+        },
+        (
+            Choice(
+                "remove-run",
+                "Remove the older summaries and their triggers; the newest stays",
+                "lossy",
+                tuple(delete_message(one, why) for one in gone),
+            ),
+        ),
         mark="no-gain",
     )
 
@@ -144,7 +184,9 @@ def find_unfinished(context: Context) -> Iterator[Finding]:
     """A summary without finish: the client takes its compaction for unfinished work again and again."""
     for attempt in compactions(context):
         for summary in attempt.summaries:
-            if summary.data.get("finish") or (summary.error is None and summary.completed_at is None and attempt.good):
+            if summary.data.get("finish") or (
+                summary.error is None and summary.completed_at is None and attempt.good
+            ):
                 continue
             edits = [Edit(("finish",), "error")]
             if summary.error is None:
@@ -161,7 +203,12 @@ def find_unfinished(context: Context) -> Iterator[Finding]:
                 {"trigger": attempt.trigger.id},
                 (
                     Choice("finish", "Set finish to error", "safe", (edit_message(summary, edits, why),)),
-                    Choice("remove", "Remove the trigger and the failed summary, so that the next prompt can compact afresh", "lossy", remove),
+                    Choice(
+                        "remove",
+                        "Remove the trigger and the failed summary, so that the next prompt can compact afresh",
+                        "lossy",
+                        remove,
+                    ),
                 ),
             )
 
@@ -170,7 +217,11 @@ def find_failed_with_tail(context: Context) -> Iterator[Finding]:
     for attempt in compactions(context):
         if attempt.part.tail_start_id is None or not attempt.failed:
             continue
-        operation = edit_part(attempt.part, (Edit(("tail_start_id",), REMOVE),), "its summary failed, so nothing may be dropped before the tail")
+        operation = edit_part(
+            attempt.part,
+            (Edit(("tail_start_id",), REMOVE),),
+            "its summary failed, so nothing may be dropped before the tail",
+        )
         yield Finding(
             "summary-failed-with-tail",
             "at-risk",
@@ -200,7 +251,12 @@ def find_empty_summary(context: Context) -> Iterator[Finding]:
                 f"The summary {summary.id} has no text, so the earlier history is lost to the model",
                 {"trigger": attempt.trigger.id},
                 (
-                    Choice("fail", "Mark the summary as failed: the earlier history is sent again", "safe", (edit_message(summary, (Edit(("error",), error),), why),)),
+                    Choice(
+                        "fail",
+                        "Mark the summary as failed: the earlier history is sent again",
+                        "safe",
+                        (edit_message(summary, (Edit(("error",), error),), why),),
+                    ),
                     Choice("remove", "Remove the trigger and the empty summary", "lossy", remove),
                 ),
             )
@@ -214,10 +270,17 @@ def find_cut_pair(context: Context) -> Iterator[Finding]:
         if tail is None or not tail.is_assistant or not attempt.good:
             continue
         turn = next((turn for turn in context.turns if tail in turn.answers), None)
-        violation = context.refusal("compaction-cuts-tool-pair", "role-order", messages=(tail.id,), parts=[part.id for part in tail.parts])
+        violation = context.refusal(
+            "compaction-cuts-tool-pair",
+            "role-order",
+            messages=(tail.id,),
+            parts=[part.id for part in tail.parts],
+        )
         if turn is None or turn.user is None:
             continue
-        operation = edit_part(attempt.part, (Edit(("tail_start_id",), turn.user.id),), "a tail begins with a prompt")
+        operation = edit_part(
+            attempt.part, (Edit(("tail_start_id",), turn.user.id),), "a tail begins with a prompt"
+        )
         yield Finding(
             "compaction-cuts-tool-pair",
             "blocked" if violation else "info",
@@ -226,7 +289,11 @@ def find_cut_pair(context: Context) -> Iterator[Finding]:
             (attempt.part.id,),
             f"The kept tail begins inside a turn, at {tail.id}",
             {"tail_start_id": tail.id, "turn": turn.user.id, **refused(violation)},
-            (Choice("move", f"Begin the tail at {turn.user.id}, the start of the turn", "safe", (operation,)),),
+            (
+                Choice(
+                    "move", f"Begin the tail at {turn.user.id}, the start of the turn", "safe", (operation,)
+                ),
+            ),
         )
 
 
@@ -242,7 +309,11 @@ def find_wrong_flag(context: Context) -> Iterator[Finding]:
     for attempt in attempts.values():
         good = [summary for summary in attempt.summaries if finished(summary)]
         for summary in good[:-1]:
-            operation = edit_message(summary, (Edit(("summary",), REMOVE),), f"{good[-1].id} is the newer summary of the same compaction")
+            operation = edit_message(
+                summary,
+                (Edit(("summary",), REMOVE),),
+                f"{good[-1].id} is the newer summary of the same compaction",
+            )
             yield Finding(
                 "summary-flag-wrong",
                 "at-risk",
@@ -251,19 +322,43 @@ def find_wrong_flag(context: Context) -> Iterator[Finding]:
                 (),
                 f"{attempt.trigger.id} has two finished summaries, {summary.id} and {good[-1].id}",
                 {"kept": good[-1].id},
-                (Choice("clear-flag", f"Take the summary mark off {summary.id}; its text stays", "safe", (operation,)),),
+                (
+                    Choice(
+                        "clear-flag",
+                        f"Take the summary mark off {summary.id}; its text stays",
+                        "safe",
+                        (operation,),
+                    ),
+                ),
             )
 
 
-def _misplaced(context: Context, message: Message, attempts: dict[str, Attempted], places: dict[str, int]) -> Finding:
-    before = [one for one in attempts.values() if places[one.trigger.id] < places[message.id] and not one.good]
+def _misplaced(
+    context: Context, message: Message, attempts: dict[str, Attempted], places: dict[str, int]
+) -> Finding:
+    before = [
+        one for one in attempts.values() if places[one.trigger.id] < places[message.id] and not one.good
+    ]
     why = "a summary answers the compaction that asked for it"
-    clear = Choice("clear-flag", "Take the summary mark off; the text stays as an ordinary answer", "safe", (edit_message(message, (Edit(("summary",), REMOVE),), why),))
+    clear = Choice(
+        "clear-flag",
+        "Take the summary mark off; the text stays as an ordinary answer",
+        "safe",
+        (edit_message(message, (Edit(("summary",), REMOVE),), why),),
+    )
     choices = [clear]
     if before and finished(message):
         trigger = before[-1].trigger
         edits = (Edit(("parentID",), trigger.id),)
-        choices.insert(0, Choice("reparent", f"Let it answer {trigger.id}, the compaction before it", "safe", (edit_message(message, edits, why),)))
+        choices.insert(
+            0,
+            Choice(
+                "reparent",
+                f"Let it answer {trigger.id}, the compaction before it",
+                "safe",
+                (edit_message(message, edits, why),),
+            ),
+        )
     return Finding(
         "summary-flag-wrong",
         "at-risk",
@@ -285,7 +380,7 @@ RULES = (
         "blocked",
         "safe",
         what="Several compactions in a row failed, or gained nothing.",
-        rejected="Often with \"prompt is too long\" or \"Session too large to compact\" each time.",
+        rejected='Often with "prompt is too long" or "Session too large to compact" each time.',
         why="One huge output or image makes every attempt fail the same way.",
         repair=(
             "The run of failed summaries and their triggers is removed; the newest good summary always stays. Shrink the cause as well: see "
@@ -336,7 +431,7 @@ RULES = (
         "blocked",
         "safe",
         what="The kept tail begins inside a turn, between a call and what belongs to it.",
-        rejected="Anthropic: \"`tool_use` ids were found without `tool_result` blocks\"; Gemini and Mistral: order of roles. Anthropic merges equal roles.",
+        rejected='Anthropic: "`tool_use` ids were found without `tool_result` blocks"; Gemini and Mistral: order of roles. Anthropic merges equal roles.',
         why="The tail was counted in messages or tokens, not in turns.",
         repair="tail_start_id moves to the start of the turn: the model sees a little more. Where the target accepts it, it is only offered.",
         order=158,

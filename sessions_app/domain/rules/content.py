@@ -89,7 +89,11 @@ def _empty_row(context: Context, message: Message) -> Iterator[Finding]:
 def _empty_user(context: Context, message: Message) -> Iterator[Finding]:
     texts = [part for part in message.parts if isinstance(part, TextPart) and not part.ignored]
     if is_v2(message):
-        hollow = blank(message.data.get("text")) and not message.data.get("files") and not message.data.get("skills")
+        hollow = (
+            blank(message.data.get("text"))
+            and not message.data.get("files")
+            and not message.data.get("skills")
+        )
     else:
         hollow = bool(texts) and not any(sends_text(part) for part in message.parts)
     if not hollow:
@@ -97,7 +101,9 @@ def _empty_user(context: Context, message: Message) -> Iterator[Finding]:
         if is_v2(message) and blank(message.data.get("text")):
             yield from _blank_beside_files(context, message)
         return
-    violation = context.refusal(messages=(message.id,), parts=[part.id for part in texts]) or _starts_wrong(context, message)
+    violation = context.refusal(messages=(message.id,), parts=[part.id for part in texts]) or _starts_wrong(
+        context, message
+    )
     yield Finding(
         "empty-content",
         "blocked" if violation else "info",
@@ -142,13 +148,20 @@ def _user_choice(context: Context, message: Message, texts: list[TextPart]) -> C
     why = "a message of blanks cannot be sent"
     if not is_v2(message) and not any(holds_answer(answer) for answer in answers):
         taken = [delete_message(one, why) for one in (*answers, message)]
-        label = "Remove it" + (f" together with its empty answer {', '.join(answer.id for answer in answers)}" if answers else "")
+        label = "Remove it" + (
+            f" together with its empty answer {', '.join(answer.id for answer in answers)}" if answers else ""
+        )
         return Choice("remove", label, "safe", tuple(taken))
     label = f"Write “{PLACEHOLDER}” in it: its answer points to it"
     if is_v2(message):
-        return Choice("placeholder", label, "safe", (edit_message(message, (Edit(("text",), PLACEHOLDER),), why),))
+        return Choice(
+            "placeholder", label, "safe", (edit_message(message, (Edit(("text",), PLACEHOLDER),), why),)
+        )
     first, *others = texts
-    operations = (edit_part(first, (Edit(("text",), PLACEHOLDER),), why), *(delete_part(part, why) for part in others))
+    operations = (
+        edit_part(first, (Edit(("text",), PLACEHOLDER),), why),
+        *(delete_part(part, why) for part in others),
+    )
     return Choice("placeholder", label, "safe", operations)
 
 
@@ -159,7 +172,10 @@ def _empty_assistant(context: Context, message: Message) -> Iterator[Finding]:
     if message.data.get("summary") is True and message.error is None:
         return
     violation = context.refusal(
-        "empty-content", "thinking-only-message", messages=(message.id,), parts=[part.id for part in message.parts]
+        "empty-content",
+        "thinking-only-message",
+        messages=(message.id,),
+        parts=[part.id for part in message.parts],
     )
     reasons = any(isinstance(part, ReasoningPart) and not blank(part.text) for part in message.parts)
     if violation is None and not _worth_offering(context, message, reasons):
@@ -173,7 +189,14 @@ def _empty_assistant(context: Context, message: Message) -> Iterator[Finding]:
         tuple(part.id for part in message.parts if part.kind in ("text", "reasoning")),
         f"The assistant message {message.id} holds {what}, so it is sent empty",
         refused(violation),
-        (Choice("remove", "Remove the message: nothing of it can be sent", "safe", (take_out(message, "it is sent empty"),)),),
+        (
+            Choice(
+                "remove",
+                "Remove the message: nothing of it can be sent",
+                "safe",
+                (take_out(message, "it is sent empty"),),
+            ),
+        ),
         offered=violation is None,
     )
 
@@ -193,14 +216,20 @@ def _blank_parts(context: Context, message: Message) -> Iterator[Finding]:
         if violation is None:
             continue
         separates = _separates_signed(message, part)
-        remove = Choice("remove", "Remove the blank text; the other content stays", "safe", (delete_part(part, "blank text cannot be sent"),))
+        remove = Choice(
+            "remove",
+            "Remove the blank text; the other content stays",
+            "safe",
+            (delete_part(part, "blank text cannot be sent"),),
+        )
         yield Finding(
             "empty-content",
             "blocked",
             "manual" if separates else "safe",
             (message.id,),
             (part.id,),
-            f"The text {part.id} of {message.id} is blank" + (" and separates two signed thinking blocks" if separates else ""),
+            f"The text {part.id} of {message.id} is blank"
+            + (" and separates two signed thinking blocks" if separates else ""),
             {**refused(violation), **({"hint": _SEPARATOR_HINT} if separates else {})},
             () if separates else (remove,),
         )
@@ -215,7 +244,9 @@ _SEPARATOR_HINT = (
 def _separates_signed(message: Message, part: Part) -> bool:
     """Signed reasoning stands on both sides of the part (wire-rules 1b, the empty separator trap)."""
     before = any(isinstance(other, ReasoningPart) and other.signed for other in message.parts[: part.index])
-    return before and any(isinstance(other, ReasoningPart) and other.signed for other in message.parts[part.index + 1 :])
+    return before and any(
+        isinstance(other, ReasoningPart) and other.signed for other in message.parts[part.index + 1 :]
+    )
 
 
 def find_empty_messages(context: Context) -> Iterator[Finding]:
@@ -228,7 +259,14 @@ def find_empty_messages(context: Context) -> Iterator[Finding]:
         if (message.is_assistant and (message.completed_at is not None or message.error is not None)) or (
             message.is_user and message.id not in parents
         ):
-            choices = (Choice("remove", "Remove the row: it holds nothing", "safe", (delete_message(message, "it has no parts"),)),)
+            choices = (
+                Choice(
+                    "remove",
+                    "Remove the row: it holds nothing",
+                    "safe",
+                    (delete_message(message, "it has no parts"),),
+                ),
+            )
         who = "user" if message.is_user else "assistant"
         kept = " (kept: an answer points to it)" if message.is_user and message.id in parents else ""
         yield Finding(
@@ -259,13 +297,22 @@ def find_assistant_tail(context: Context) -> Iterator[Finding]:
     before = [message for message in context.messages[:-1] if message.id in context.sent_messages]
     if not before or not before[-1].is_assistant:
         return
-    ignored = [part for part in last.parts if isinstance(part, TextPart) and part.ignored and not blank(part.text)]
+    ignored = [
+        part for part in last.parts if isinstance(part, TextPart) and part.ignored and not blank(part.text)
+    ]
     why = "the history must end with a user message"
     choices = []
     if ignored:
         edits = tuple(edit_part(part, (Edit(("ignored",), REMOVE),), why) for part in ignored)
         choices.append(Choice("send", "Make the ignored text sendable", "lossy", edits))
-    choices.append(Choice("remove", "Remove it and let the next prompt end the history", "lossy", (delete_message(last, why),)))
+    choices.append(
+        Choice(
+            "remove",
+            "Remove it and let the next prompt end the history",
+            "lossy",
+            (delete_message(last, why),),
+        )
+    )
     yield Finding(
         "assistant-tail",
         "at-risk",
@@ -276,8 +323,6 @@ def find_assistant_tail(context: Context) -> Iterator[Finding]:
         {},
         tuple(choices),
     )
-
-
 
 
 def find_role_order(context: Context) -> Iterator[Finding]:
@@ -315,7 +360,14 @@ def _order_choices(context: Context, message: Message | None) -> tuple[Choice, .
     answers: list[Operation] = []
     for other in context.messages:
         if other.is_user and any(sends_text(part) for part in other.parts):
-            choices.append(Choice("move-cut", f"Begin with {other.id}: the answers before it are removed", "lossy", tuple(answers)))
+            choices.append(
+                Choice(
+                    "move-cut",
+                    f"Begin with {other.id}: the answers before it are removed",
+                    "lossy",
+                    tuple(answers),
+                )
+            )
             break
         if other.is_assistant:
             answers.append(delete_message(other, "the history must begin with a user message"))
@@ -343,9 +395,9 @@ RULES = (
         "safe",
         what="A message lowers to an empty or blank text, or to no content at all.",
         rejected=(
-            "Anthropic: \"text content blocks must be non-empty\", \"must contain non-whitespace text\", \"all messages must have non-empty "
-            "content\"; Bedrock: \"The content field in the Message object at messages.N is empty\", \"There is nothing available to cache\"; "
-            "Moonshot: \"the message at position N with role 'assistant' must not be empty\"; DeepSeek: \"content or tool_calls must be set\"."
+            'Anthropic: "text content blocks must be non-empty", "must contain non-whitespace text", "all messages must have non-empty '
+            'content"; Bedrock: "The content field in the Message object at messages.N is empty", "There is nothing available to cache"; '
+            'Moonshot: "the message at position N with role \'assistant\' must not be empty"; DeepSeek: "content or tool_calls must be set".'
         ),
         why="An abort while thinking, a prompt of blanks, or a stream that ended with no text; each failed retry adds one more.",
         repair=(
@@ -375,7 +427,7 @@ RULES = (
         "manual",
         what="The last user message is not sent (its text is ignored or empty), so an assistant turn ends the request.",
         rejected=(
-            "Claude 4.6 and later: \"This model does not support assistant message prefill. The conversation must end with a user message.\""
+            'Claude 4.6 and later: "This model does not support assistant message prefill. The conversation must end with a user message."'
         ),
         why="An aborted answer followed by a prompt that lowers to nothing. Usually the next prompt cures it.",
         repair="Offered: make the ignored text sendable, or remove that message and let the next prompt end the history. The answer is kept.",
@@ -389,9 +441,9 @@ RULES = (
         "lossy",
         what="Two messages of one role follow each other, or the history does not begin with a user message.",
         rejected=(
-            "Bedrock: \"A conversation must alternate between user and assistant roles\"; Mistral and Gemma templates: \"Conversation roles "
-            "must alternate\"; Anthropic: \"first message must use the \"user\" role\"; Gemini: \"function call turn comes immediately after a "
-            "user turn\". Anthropic itself merges equal roles."
+            'Bedrock: "A conversation must alternate between user and assistant roles"; Mistral and Gemma templates: "Conversation roles '
+            'must alternate"; Anthropic: "first message must use the "user" role"; Gemini: "function call turn comes immediately after a '
+            'user turn". Anthropic itself merges equal roles.'
         ),
         why="A message between was skipped or deleted, or a cut left an answer in front.",
         repair="Where the history begins with an answer, a short synthetic prompt is put before it, or it begins with the next prompt. No prompt is deleted; the rest is done by hand.",

@@ -32,14 +32,21 @@ def find(context: Context) -> Iterator[Finding]:
     if context.v2:
         return
     session = context.session.rows.session
-    finishes = [part for message in context.messages for part in message.parts if isinstance(part, StepFinishPart)]
-    sums = {name: sum(max(0, _number(part.data, path)) for part in finishes) for name, path in _COLUMNS.items()}
+    finishes = [
+        part for message in context.messages for part in message.parts if isinstance(part, StepFinishPart)
+    ]
+    sums = {
+        name: sum(max(0, _number(part.data, path)) for part in finishes) for name, path in _COLUMNS.items()
+    }
     wrong = {
         name: (session[name], total)
         for name, total in sums.items()
-        if isinstance(session.get(name), (int, float)) and abs(session[name] - total) > 1e-9 * max(1, abs(total))
+        if isinstance(session.get(name), (int, float))
+        and abs(session[name] - total) > 1e-9 * max(1, abs(total))
     }
-    negative = [part.id for part in finishes if any(_number(part.data, path) < 0 for path in _COLUMNS.values())]
+    negative = [
+        part.id for part in finishes if any(_number(part.data, path) < 0 for path in _COLUMNS.values())
+    ]
     if not wrong:
         return
     columns = {name: _as_stored(session[name], total) for name, (_, total) in wrong.items()}
@@ -50,8 +57,18 @@ def find(context: Context) -> Iterator[Finding]:
         (),
         tuple(negative),
         f"The session's {', '.join(wrong)} differ from the sum over its steps",
-        {"columns": {name: {"stored": stored, "sum": total} for name, (stored, total) in wrong.items()}, "negative": negative},
-        (Choice("recompute", "Recompute the session columns; the steps' own values stay", "safe", (edit_session(columns, "sum over the steps"),)),),
+        {
+            "columns": {name: {"stored": stored, "sum": total} for name, (stored, total) in wrong.items()},
+            "negative": negative,
+        },
+        (
+            Choice(
+                "recompute",
+                "Recompute the session columns; the steps' own values stay",
+                "safe",
+                (edit_session(columns, "sum over the steps"),),
+            ),
+        ),
     )
 
 

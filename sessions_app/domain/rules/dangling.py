@@ -31,8 +31,12 @@ def find_parent(context: Context) -> Iterator[Finding]:
 def _parent(message: Message, user: Message | None) -> Finding:
     choices: tuple[Choice, ...] = ()
     if user is not None:
-        operation = edit_message(message, (Edit(("parentID",), user.id),), f"{message.parent_id} is not in the session")
-        choices = (Choice("reparent", f"Point to {user.id}, the nearest earlier prompt", "safe", (operation,)),)
+        operation = edit_message(
+            message, (Edit(("parentID",), user.id),), f"{message.parent_id} is not in the session"
+        )
+        choices = (
+            Choice("reparent", f"Point to {user.id}, the nearest earlier prompt", "safe", (operation,)),
+        )
     return Finding(
         "dangling-parent",
         "at-risk",
@@ -57,7 +61,9 @@ def find_tail(context: Context) -> Iterator[Finding]:
 
 
 def _tail(context: Context, message: Message, part: CompactionPart) -> Finding:
-    operation = edit_part(part, (Edit(("tail_start_id",), REMOVE),), f"{part.tail_start_id} is not in the session")
+    operation = edit_part(
+        part, (Edit(("tail_start_id",), REMOVE),), f"{part.tail_start_id} is not in the session"
+    )
     return Finding(
         "dangling-tail",
         "at-risk",
@@ -66,7 +72,11 @@ def _tail(context: Context, message: Message, part: CompactionPart) -> Finding:
         (part.id,),
         f"The compaction {message.id} keeps a tail from {part.tail_start_id}, which is not in the session, so the whole history is sent",
         {"tail_start_id": part.tail_start_id, **_counts(context, part)},
-        (Choice("remove", "Remove the pointer: the history is cut at the compaction", "lossy", (operation,)),),
+        (
+            Choice(
+                "remove", "Remove the pointer: the history is cut at the compaction", "lossy", (operation,)
+            ),
+        ),
     )
 
 
@@ -93,14 +103,23 @@ def find_revert(context: Context) -> Iterator[Finding]:
     message = context.session.message(wanted)
     part = revert.get("partID")
     lost = message is None or (isinstance(part, str) and all(one.id != part for one in message.parts))
-    operation = edit_session({"revert": None}, "the revert points nowhere" if lost else "the revert is taken back")
-    clear = Choice("clear", "Clear it: every message shows again; files are not restored from snapshots", "safe" if lost else "lossy", (operation,))
+    operation = edit_session(
+        {"revert": None}, "the revert points nowhere" if lost else "the revert is taken back"
+    )
+    clear = Choice(
+        "clear",
+        "Clear it: every message shows again; files are not restored from snapshots",
+        "safe" if lost else "lossy",
+        (operation,),
+    )
     if lost:
         summary = f"The session is to be reverted to {part if message else wanted}, which is not stored"
     else:
         after = [one.id for one in context.messages]
         hidden = len(after) - after.index(wanted) if wanted in after else 0
-        summary = f"A revert to {wanted} is pending: the next prompt deletes {hidden} stored messages" + (" or parts of them" if part else "")
+        summary = f"A revert to {wanted} is pending: the next prompt deletes {hidden} stored messages" + (
+            " or parts of them" if part else ""
+        )
     yield Finding(
         "dangling-revert",
         "at-risk" if lost else "info",
@@ -129,7 +148,11 @@ def find_child(context: Context) -> Iterator[Finding]:
     """A parent session, or a subagent's session, that the store does not hold."""
     if not context.facts.complete:
         return
-    known = context.facts.sessions | {str(row.get("id")) for row in context.session.rows.siblings} | {context.session.id}
+    known = (
+        context.facts.sessions
+        | {str(row.get("id")) for row in context.session.rows.siblings}
+        | {context.session.id}
+    )
     parent = context.session.rows.session.get("parent_id")
     if isinstance(parent, str) and parent and parent not in known:
         operation = edit_session({"parent_id": None}, f"{parent} is not in the store")
@@ -166,7 +189,7 @@ RULES = (
         "at-risk",
         "safe",
         what="An assistant message's parentID is not in the session.",
-        rejected="The client's web view: \"NotFoundError: Message not found: msg_X\"; the page does not render.",
+        rejected='The client\'s web view: "NotFoundError: Message not found: msg_X"; the page does not render.',
         why="Undo and new prompts, an abort with an edit, or a fork removed the prompt.",
         repair="parentID becomes the nearest earlier prompt. The answer is kept.",
         order=160,
@@ -178,7 +201,7 @@ RULES = (
         "at-risk",
         "lossy",
         what="A compaction's tail_start_id names a message that is not in the session.",
-        rejected="Often \"prompt is too long\": the cut is never found and the whole history is sent.",
+        rejected='Often "prompt is too long": the cut is never found and the whole history is sent.',
         why="A fork copied the marker of its parent session, or the message was deleted.",
         repair="The marker is removed, so the history is cut at the compaction; the numbers of messages sent before and after are shown.",
         order=162,

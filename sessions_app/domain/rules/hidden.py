@@ -77,8 +77,20 @@ def find_project(context: Context) -> Iterator[Finding]:
         (),
         (),
         f"The session is filed under project {session.get('project_id')}, but its directory belongs to {project.get('id')} ({worktree})",
-        {"project": session.get("project_id"), "should_be": project.get("id"), "directory": _directory(context), **archived},
-        (Choice("relink", f"File it under {project.get('id')}, with its path", "lossy", (edit_session(columns, "the list filters by project"),)),),
+        {
+            "project": session.get("project_id"),
+            "should_be": project.get("id"),
+            "directory": _directory(context),
+            **archived,
+        },
+        (
+            Choice(
+                "relink",
+                f"File it under {project.get('id')}, with its path",
+                "lossy",
+                (edit_session(columns, "the list filters by project"),),
+            ),
+        ),
     )
 
 
@@ -97,7 +109,14 @@ def find_directory(context: Context) -> Iterator[Finding]:
         columns: dict[str, Any] = {"directory": new}
         if "path" in session:
             columns["path"] = relative(new, places[0])
-        choices = (Choice("relink", f"Set the directory to {new}, with its path", "lossy", (edit_session(columns, "the folder moved"),)),)
+        choices = (
+            Choice(
+                "relink",
+                f"Set the directory to {new}, with its path",
+                "lossy",
+                (edit_session(columns, "the folder moved"),),
+            ),
+        )
     elif not (context.facts.native and context.facts.directories.get(directory) is False):
         return
     yield Finding(
@@ -106,7 +125,9 @@ def find_directory(context: Context) -> Iterator[Finding]:
         "lossy" if choices else "manual",
         (),
         (),
-        f"The session's directory {directory} is not in its project's worktree" if choices else f"The session's directory {directory} does not exist",
+        f"The session's directory {directory} is not in its project's worktree"
+        if choices
+        else f"The session's directory {directory} does not exist",
         {"directory": directory, "worktrees": places},
         choices,
     )
@@ -130,7 +151,14 @@ def find_path(context: Context) -> Iterator[Finding]:
         (),
         f"The session's path is {path!r}, but its directory lies at {right!r} in the worktree",
         {"path": path, "should_be": right},
-        (Choice("relink", f"Set the path to {right!r}", "lossy", (edit_session({"path": right}, "lists filter by path since 1.18"),)),),
+        (
+            Choice(
+                "relink",
+                f"Set the path to {right!r}",
+                "lossy",
+                (edit_session({"path": right}, "lists filter by path since 1.18"),),
+            ),
+        ),
     )
 
 
@@ -166,7 +194,7 @@ def find_generation(context: Context) -> Iterator[Finding]:
     yield Finding("hidden-generation", "at-risk", "manual", (), (), summary, {"reads": reads, "hint": hint})
 
 
-_LIST = "Nobody: the list is just shorter, and the API may say \"Session not found\"."
+_LIST = 'Nobody: the list is just shorter, and the API may say "Session not found".'
 _TOGETHER = "Project, directory and path are set together to what the client computes for the directory; messages are not touched."
 
 RULES = (

@@ -55,7 +55,11 @@ def media_of(message: Message, part: Part) -> list[Media]:
 
 def _files(stored: Any) -> list[tuple[int, dict[str, Any]]]:
     entries = stored if isinstance(stored, list) else []
-    return [(index, entry) for index, entry in enumerate(entries) if isinstance(entry, dict) and entry.get("type", "file") == "file"]
+    return [
+        (index, entry)
+        for index, entry in enumerate(entries)
+        if isinstance(entry, dict) and entry.get("type", "file") == "file"
+    ]
 
 
 def _media(path: JsonPath, entry: dict[str, Any], key: str) -> Media:
@@ -63,7 +67,9 @@ def _media(path: JsonPath, entry: dict[str, Any], key: str) -> Media:
     url = entry.get("data") if raw else entry.get(key)
     name = entry.get("filename") or entry.get("name") or "file"
     mime = entry.get("mime")
-    return Media(path, mime if isinstance(mime, str) else "", url if isinstance(url, str) else "", str(name), raw)
+    return Media(
+        path, mime if isinstance(mime, str) else "", url if isinstance(url, str) else "", str(name), raw
+    )
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -80,7 +86,11 @@ def find(context: Context) -> Iterator[Finding]:
 
 def _user_files(message: Message) -> list[tuple[int, dict[str, Any]]]:
     stored = message.data.get("files")
-    return [(index, entry) for index, entry in enumerate(stored if isinstance(stored, list) else []) if isinstance(entry, dict)]
+    return [
+        (index, entry)
+        for index, entry in enumerate(stored if isinstance(stored, list) else [])
+        if isinstance(entry, dict)
+    ]
 
 
 def _judge(context: Context, message: Message, part: Part | None, files: list[Media]) -> Iterator[Finding]:
@@ -105,17 +115,34 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
         (message.id,),
         (part.id,) if part else (),
         f"{names} in {message.id}: {problems[0].reason}",
-        {"files": [{"name": one.media.name, "mime": one.media.mime, "size": len(one.media.url), "reason": one.reason} for one in problems], **details},
+        {
+            "files": [
+                {
+                    "name": one.media.name,
+                    "mime": one.media.mime,
+                    "size": len(one.media.url),
+                    "reason": one.reason,
+                }
+                for one in problems
+            ],
+            **details,
+        },
         tuple(choices),
     )
 
 
 def _client_stops(context: Context, message: Message, part: Part | None, words: str) -> bool:
     """The client itself cannot send a file of this part (wire-rules 6.3, 6.8 F6)."""
-    if not words or not any(word in words for word in ("media", "functionality not supported", "URL scheme", "data URL")):
+    if not words or not any(
+        word in words for word in ("media", "functionality not supported", "URL scheme", "data URL")
+    ):
         return False
     details = context.verdict.details if context.verdict else {}
-    return details.get("part") == part.id if part and details.get("part") else details.get("message") == message.id
+    return (
+        details.get("part") == part.id
+        if part and details.get("part")
+        else details.get("message") == message.id
+    )
 
 
 def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
@@ -124,20 +151,29 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
         return _Problem(file, words)
     if data is None or any(file.mime.startswith(kind) for kind in _TEXT_TYPES):
         return None
-    if not (file.mime.startswith("image/") or data.mime.startswith("image/") or file.mime == "application/pdf"):
+    if not (
+        file.mime.startswith("image/") or data.mime.startswith("image/") or file.mime == "application/pdf"
+    ):
         return None
     real = sniff(data.data)
     if not real.valid:
         return _Problem(file, "its base64 data cannot be decoded" if data.data else "it is empty")
     if real.encoded > SMALLEST_LIMIT and real.mime in IMAGE_TYPES:
-        return _Problem(file, f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at Anthropic") if (
-            real.encoded > 2 * SMALLEST_LIMIT
-        ) else None
+        return (
+            _Problem(
+                file,
+                f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at Anthropic",
+            )
+            if (real.encoded > 2 * SMALLEST_LIMIT)
+            else None
+        )
     if max(real.width, real.height) > MAX_EDGE:
         return _Problem(file, f"it is {real.width} x {real.height} pixels; the limit is {MAX_EDGE} on a side")
     declared = data.mime if isinstance(part, FilePart) else file.mime
     if declared.startswith("image/") and declared not in (*IMAGE_TYPES, "image/*"):
-        return _Problem(file, f"{declared} is a type no provider takes", real.mime if real.mime in IMAGE_TYPES else "")
+        return _Problem(
+            file, f"{declared} is a type no provider takes", real.mime if real.mime in IMAGE_TYPES else ""
+        )
     if real.mime and declared not in (real.mime, "image/*"):
         allowed = real.mime in IMAGE_TYPES or real.mime == "application/pdf"
         return _Problem(file, f"it is labelled {declared} but is {real.mime}", real.mime if allowed else "")
@@ -165,7 +201,10 @@ def note(file: Media, reason: str) -> str:
 def _noted(message: Message, part: Part | None, problems: list[_Problem], notes: str) -> Operation:
     why = "the provider refuses this file"
     # From behind, so that every index still means what it meant.
-    gone = [Edit(path, REMOVE) for path in sorted((problem.media.path for problem in problems), key=_index, reverse=True)]
+    gone = [
+        Edit(path, REMOVE)
+        for path in sorted((problem.media.path for problem in problems), key=_index, reverse=True)
+    ]
     if part is None:
         text = message.data.get("text")
         joined = f"{text}\n\n{notes}" if isinstance(text, str) and text else notes
@@ -173,7 +212,10 @@ def _noted(message: Message, part: Part | None, problems: list[_Problem], notes:
     if isinstance(part, FilePart):
         return replace_part(part, {"type": "text", "text": notes, "synthetic": True}, why)
     if is_v2(message):
-        entries = [Edit(problem.media.path, {"type": "text", "text": note(problem.media, problem.reason)}) for problem in problems]
+        entries = [
+            Edit(problem.media.path, {"type": "text", "text": note(problem.media, problem.reason)})
+            for problem in problems
+        ]
         return edit_part(part, entries, why)
     output = part.data.get("state", {}).get("output")
     joined = f"{output}\n\n{notes}" if isinstance(output, str) and output else notes
@@ -205,9 +247,9 @@ RULES = (
         "lossy",
         what="A stored image or document is too big, cannot be decoded, is labelled wrongly, or is of a type that cannot be sent.",
         rejected=(
-            "Anthropic: \"image exceeds 5 MB maximum\", \"image dimensions exceed max allowed size\", \"the image appears to be a image/jpeg "
-            "image\"; OpenAI: \"The image data you provided does not represent a valid image\". Some types stop the client itself before any "
-            "request: \"functionality not supported\"."
+            'Anthropic: "image exceeds 5 MB maximum", "image dimensions exceed max allowed size", "the image appears to be a image/jpeg '
+            'image"; OpenAI: "The image data you provided does not represent a valid image". Some types stop the client itself before any '
+            'request: "functionality not supported".'
         ),
         why="A file was read by its extension, a screenshot or drop was large; images are sent again with every request.",
         repair=(

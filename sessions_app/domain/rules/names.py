@@ -37,17 +37,24 @@ def _id_fault(context: Context, tool: ToolPart, on_wire: str, owner: str) -> str
         return "is empty"
     if owner != call_id:
         return f"becomes {on_wire} on the wire, as does {owner}"
-    refusal = next((one for one in context.violations if one.part == tool.id and one.faults[:1] == ("call-id-charset",)), None)
+    refusal = next(
+        (one for one in context.violations if one.part == tool.id and one.faults[:1] == ("call-id-charset",)),
+        None,
+    )
     strict = context.target is not None and context.target.protocol in _CHECKS_IDS
     if call_id != call_id.strip() or (len(call_id) > MAX_CALL_ID and (refusal or strict)):
-        return "has white space at its ends" if call_id != call_id.strip() else f"has {len(call_id)} characters"
+        return (
+            "has white space at its ends" if call_id != call_id.strip() else f"has {len(call_id)} characters"
+        )
     if _SAFE_ID.fullmatch(call_id) is None and (refusal or strict):
         return "holds characters that Anthropic refuses"
     return "is not in the form this provider wants" if refusal else ""
 
 
 def _bad_id(context: Context, message: Message, tool: ToolPart, reason: str) -> Finding:
-    severity, details = context.severity("at-risk" if not tool.call_id else "info", *_ID_CODES, parts=(tool.id,))
+    severity, details = context.severity(
+        "at-risk" if not tool.call_id else "info", *_ID_CODES, parts=(tool.id,)
+    )
     operation, new = rename(context, message, tool, f"the call id {reason}")
     scrubbed = severity == "info" and not context.v2
     harmless = "; harmless here: the V1 client replaces such characters for claude models" if scrubbed else ""
@@ -67,7 +74,9 @@ def find_names(context: Context) -> Iterator[Finding]:
     """Tool names that are not 1 to 64 letters, digits, ``_`` or ``-``."""
     for message, tool in context.tools:
         named = tool.data.get("name" if is_v2(message) else "tool")
-        if not isinstance(named, str) or (_SAFE_NAME.fullmatch(named) and not context.refusal("tool-name-invalid", parts=(tool.id,))):
+        if not isinstance(named, str) or (
+            _SAFE_NAME.fullmatch(named) and not context.refusal("tool-name-invalid", parts=(tool.id,))
+        ):
             continue
         new = (_UNSAFE.sub("_", named) or "invalid")[:64]
         if new == named:
@@ -83,7 +92,14 @@ def find_names(context: Context) -> Iterator[Finding]:
             (tool.id,),
             f"The tool name {shown!r} of the call {tool.call_id} is not 1 to 64 letters, digits, _ or -",
             {"name": named, "new_name": new, "call_id": tool.call_id, **details},
-            (Choice("rename", f"Write {new}; the original name is kept in the call's metadata", "safe", (edit_part(tool, edits, "no provider takes this name"),)),),
+            (
+                Choice(
+                    "rename",
+                    f"Write {new}; the original name is kept in the call's metadata",
+                    "safe",
+                    (edit_part(tool, edits, "no provider takes this name"),),
+                ),
+            ),
         )
 
 
@@ -110,12 +126,18 @@ def _bad_input(context: Context, message: Message, tool: ToolPart) -> Finding:
     why = "arguments must be a JSON object"
     if parsed is not None and isinstance(tool.input, str):
         edits = [Edit(("state", "input"), tool.input.strip(), raw=True)]
-        choice = Choice("parse", "Store the object that the text holds", "safe", (edit_part(tool, edits, why),))
+        choice = Choice(
+            "parse", "Store the object that the text holds", "safe", (edit_part(tool, edits, why),)
+        )
     else:
         edits = keep_raw_input(message, tool, {})
         label = "Store {} and keep the raw text in the call's metadata; the missing rest is not guessed"
         choice = Choice("empty", label, "safe", (edit_part(tool, edits, why),))
-    kind = {str: "text", list: "an array", type(None): "null"}.get(type(tool.input), "a single value") if tool.has_input else "missing"
+    kind = (
+        {str: "text", list: "an array", type(None): "null"}.get(type(tool.input), "a single value")
+        if tool.has_input
+        else "missing"
+    )
     return Finding(
         "tool-input-malformed",
         severity,
@@ -136,8 +158,8 @@ RULES = (
         "safe",
         what="A call id is empty, holds other characters than letters, digits, _ and -, is too long, or equals another one once the client has replaced such characters.",
         rejected=(
-            "Anthropic: \"tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'\"; Mistral: \"Tool call id was ... but must be a-z, A-Z, 0-9, "
-            "with a length of 9\". Kimi, on the other hand, wants its own form functions.name:0 back."
+            'Anthropic: "tool_use.id: String should match pattern \'^[a-zA-Z0-9_-]+$\'"; Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, '
+            'with a length of 9". Kimi, on the other hand, wants its own form functions.name:0 back.'
         ),
         why="Another provider made the id. The V1 client replaces the characters itself where the model id contains claude, which can make two ids equal.",
         repair=(
@@ -167,7 +189,7 @@ RULES = (
         "blocked",
         "safe",
         what="A stored call's arguments are text, an array, null or missing.",
-        rejected="Anthropic: \"tool_use.input: Input should be a valid dictionary\"; Bedrock: \"Provide a json object for the field\"; chat templates fail to parse them.",
+        rejected='Anthropic: "tool_use.input: Input should be a valid dictionary"; Bedrock: "Provide a json object for the field"; chat templates fail to parse them.',
         why="The model sent something else, or the stream was cut off.",
         repair="Text that holds an object becomes that object. Anything else becomes {} with the raw text kept in the metadata; nothing is guessed, status and output stay.",
         order=84,

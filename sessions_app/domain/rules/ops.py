@@ -59,18 +59,30 @@ def part_row_columns(message: Message, part_id: str, time: int) -> dict[str, Any
     }
 
 
-def insert_part(message: Message, data: Mapping[str, Any], after: Part | None, before: Part | None, why: str) -> Operation:
+def insert_part(
+    message: Message, data: Mapping[str, Any], after: Part | None, before: Part | None, why: str
+) -> Operation:
     """A new V1 part between two neighbours, its id minted so that it sorts there. ValueError where no id fits."""
     part_id = mint_between(after.id if after else None, before.id if before else None)
     neighbour = before or after
     time = part_time(neighbour, message) if neighbour else message.time_created
-    return Operation("insert", "part", message.id, part_id, data=data, columns=part_row_columns(message, part_id, time), why=why)
+    return Operation(
+        "insert",
+        "part",
+        message.id,
+        part_id,
+        data=data,
+        columns=part_row_columns(message, part_id, time),
+        why=why,
+    )
 
 
 def insert_prompt(before: Message, text: Mapping[str, Any], why: str) -> tuple[Operation, ...]:
     """A new V1 user message with one text part in front of a message, for the same model. ValueError where no id fits."""
     message_id = mint_between(None, before.id)
-    part_id = mint_between(None, before.parts[0].id) if before.parts else f"prt_{message_id.removeprefix('msg_')}"
+    part_id = (
+        mint_between(None, before.parts[0].id) if before.parts else f"prt_{message_id.removeprefix('msg_')}"
+    )
     time = before.time_created - 1
     data = {
         "role": "user",
@@ -81,7 +93,15 @@ def insert_prompt(before: Message, text: Mapping[str, Any], why: str) -> tuple[O
     times = {"session_id": before.session_id, "time_created": time, "time_updated": time}
     return (
         Operation("insert", "message", message_id, data=data, columns={"id": message_id, **times}, why=why),
-        Operation("insert", "part", message_id, part_id, data=text, columns={"id": part_id, "message_id": message_id, **times}, why=why),
+        Operation(
+            "insert",
+            "part",
+            message_id,
+            part_id,
+            data=text,
+            columns={"id": part_id, "message_id": message_id, **times},
+            why=why,
+        ),
     )
 
 
@@ -116,7 +136,9 @@ def _times(data: Mapping[str, Any]) -> list[int]:
     for holder in (data, state if isinstance(state, dict) else {}):
         time = holder.get("time")
         if isinstance(time, dict):
-            found += [value for value in time.values() if isinstance(value, int) and not isinstance(value, bool)]
+            found += [
+                value for value in time.values() if isinstance(value, int) and not isinstance(value, bool)
+            ]
     return found
 
 
@@ -150,7 +172,9 @@ def _close_v2(message: Message, tool: ToolPart) -> list[Edit]:
     edits = [Edit(("state", "status"), "error")]
     if not isinstance(tool.input, dict):
         parsed = parsed_object(tool.input) if isinstance(tool.input, str) else None
-        edits += [Edit(("state", "input"), parsed)] if parsed is not None else keep_raw_input(message, tool, {})
+        edits += (
+            [Edit(("state", "input"), parsed)] if parsed is not None else keep_raw_input(message, tool, {})
+        )
     holder = "metadata" if message.generation >= 3 else "structured"
     if isinstance(state.get(holder), dict) or any(edit.path[:2] == ("state", holder) for edit in edits):
         edits.append(Edit(("state", holder, "interrupted"), True))
@@ -211,7 +235,9 @@ def result_text(tool: ToolPart) -> str:
             return f"Result: {output}"
         content = state.get("content")
         texts = [
-            entry.get("text") if entry.get("type") == "text" else f"[{entry.get('mime') or entry.get('type')}]"
+            entry.get("text")
+            if entry.get("type") == "text"
+            else f"[{entry.get('mime') or entry.get('type')}]"
             for entry in (content if isinstance(content, list) else [])
             if isinstance(entry, dict)
         ]
@@ -236,14 +262,18 @@ def wire_call_id(target: Target | None, call_id: str, v2: bool) -> str:
 def nine_characters(target: Target | None) -> bool:
     """The model wants call ids of nine letters and digits (S9)."""
     families = ("mistral", "devstral", "codestral", "pixtral", "mixtral")
-    return target is not None and (target.provider == "mistral" or any(name in target.model.lower() for name in families))
+    return target is not None and (
+        target.provider == "mistral" or any(name in target.model.lower() for name in families)
+    )
 
 
 def safe_call_id(old: str, number: int, nine: bool = False) -> str:
     """An id made from ``old`` that every provider takes: letters, digits, ``_`` and ``-``, at most 64 (A5, O9); with ``nine``
     the nine letters and digits that Mistral wants."""
     if nine:
-        return hashlib.blake2b(f"{old}\0{number}".encode(errors="surrogatepass"), digest_size=8).hexdigest()[:9]
+        return hashlib.blake2b(f"{old}\0{number}".encode(errors="surrogatepass"), digest_size=8).hexdigest()[
+            :9
+        ]
     suffix = f"_{number}"
     base = _UNSAFE.sub("_", old.strip()) or "call"
     return base[: MAX_CALL_ID - len(suffix)] + suffix

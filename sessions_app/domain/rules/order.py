@@ -34,7 +34,11 @@ def find(context: Context) -> Iterator[Finding]:
     moved = [message for message, keep in zip(messages, _kept(messages), strict=True) if not keep]
     wrapped = _wraps(messages)
     choices: tuple[Choice, ...] = ()
-    details: dict[str, Any] = {"clients": CLIENTS, "wrapped": wrapped, "also": "Or upgrade the client to 1.18.33 or later."}
+    details: dict[str, Any] = {
+        "clients": CLIENTS,
+        "wrapped": wrapped,
+        "also": "Or upgrade the client to 1.18.33 or later.",
+    }
     try:
         fresh = renumbering(messages)
         choices = (

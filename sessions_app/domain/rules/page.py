@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from sessions_app.domain.rules import REGISTRY, Rule
 
-_WORDS = {"blocked": "blocked", "at-risk": "at risk", "info": "info", "safe": "safe", "lossy": "lossy", "manual": "by hand"}
+_WORDS = {
+    "blocked": "blocked",
+    "at-risk": "at risk",
+    "info": "info",
+    "safe": "safe",
+    "lossy": "lossy",
+    "manual": "by hand",
+}
 _HEAD = """# The rules
 
 What can be wrong with a stored session, who refuses it, and what Suture does about it. The severity is the one where the session's own
@@ -21,7 +28,10 @@ def page() -> str:
     """The whole page as Markdown, one heading per rule code, in order of code."""
     rules = sorted(REGISTRY.values(), key=lambda rule: rule.code)
     table = ["| code | what it is | severity | repair |", "|---|---|---|---|"]
-    table += [f"| [{rule.code}](#{rule.code}) | {rule.title} | {_WORDS[rule.severity]} | {_WORDS[rule.safety]} |" for rule in rules]
+    table += [
+        f"| [{rule.code}](#{rule.code}) | {rule.title} | {_WORDS[rule.severity]} | {_WORDS[rule.safety]} |"
+        for rule in rules
+    ]
     return "\n".join([_HEAD, *table, "", *(_section(rule) for rule in rules)])
 
 

@@ -29,7 +29,11 @@ def find(context: Context) -> Iterator[Finding]:
             (user.id, message.id) if user else (message.id,),
             tuple(parts),
             f"A filter refused the request that {message.id} was to answer",
-            {"error": words, "hint": "Edit the text that the filter names; nothing is done by itself.", "not_checkable": "the filter's verdict"},
+            {
+                "error": words,
+                "hint": "Edit the text that the filter names; nothing is done by itself.",
+                "not_checkable": "the filter's verdict",
+            },
         )
         return
 
@@ -41,7 +45,7 @@ RULES = (
         "blocked",
         "manual",
         what="A stored text matches a gateway's filter, so every later turn is refused.",
-        rejected="Gateways: \"HTTP 403: Request blocked: prompt injection patterns detected\".",
+        rejected='Gateways: "HTTP 403: Request blocked: prompt injection patterns detected".',
         why="Pasted text looks like role markers to the filter.",
         repair="By hand: edit the one text. Suture shows where the refusal was recorded and changes nothing by itself.",
         order=980,

@@ -56,7 +56,9 @@ def has_state(message: Message, part: Part, key: str) -> bool:
 
 def without(message: Message, part: Part, *keys: str) -> tuple[Edit, ...]:
     """Edits that take keys out of a part's provider state; text and all other state stay."""
-    return tuple(Edit((*path, key), REMOVE) for path, value in states(message, part) for key in keys if key in value)
+    return tuple(
+        Edit((*path, key), REMOVE) for path, value in states(message, part) for key in keys if key in value
+    )
 
 
 def _responses(context: Context) -> bool:
@@ -71,13 +73,26 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
     """Nothing in a row tells whose key can read it, so this is info unless the session itself recorded a refusal."""
     if not _responses(context):
         return
-    words = next((text for text in map(_stored_error, context.messages) if any(word in text for word in _REFUSED_WORDS)), "")
-    made_by = {(one.provider, one.model) for one in context.messages if any(has_state(one, part, ENCRYPTED) for part in one.parts)}
+    words = next(
+        (
+            text
+            for text in map(_stored_error, context.messages)
+            if any(word in text for word in _REFUSED_WORDS)
+        ),
+        "",
+    )
+    made_by = {
+        (one.provider, one.model)
+        for one in context.messages
+        if any(has_state(one, part, ENCRYPTED) for part in one.parts)
+    }
     for message in _replayed(context):
         sealed = [part for part in message.parts if has_state(message, part, ENCRYPTED)]
         if not sealed:
             continue
-        severity, details = context.severity("info", "encrypted-reasoning-foreign", messages=(message.id,), parts=[part.id for part in sealed])
+        severity, details = context.severity(
+            "info", "encrypted-reasoning-foreign", messages=(message.id,), parts=[part.id for part in sealed]
+        )
         if words:
             severity, details = "blocked", {"error": words, "certainty": "reported"}
         yield Finding(
@@ -87,8 +102,19 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
             (message.id,),
             tuple(part.id for part in sealed),
             f"{message.id} holds encrypted reasoning that only the account, key and route that made it can read",
-            {"not_checkable": "no row tells which account made it", "made_by": sorted("/".join(one) for one in made_by), **details},
-            (Choice("unseal", "Remove the encrypted content and the item ids of this message; visible text stays", "lossy", _unseal(message)),),
+            {
+                "not_checkable": "no row tells which account made it",
+                "made_by": sorted("/".join(one) for one in made_by),
+                **details,
+            },
+            (
+                Choice(
+                    "unseal",
+                    "Remove the encrypted content and the item ids of this message; visible text stays",
+                    "lossy",
+                    _unseal(message),
+                ),
+            ),
         )
 
 
@@ -142,7 +168,9 @@ def _lone(message: Message, item: str, follower: Part | None) -> bool:
 
 
 def _unpaired(context: Context, message: Message, part: Part, step: Sequence[Part], item: str) -> Finding:
-    severity, details = context.severity("info", "reasoning-item-unpaired", messages=(message.id,), parts=(part.id,))
+    severity, details = context.severity(
+        "info", "reasoning-item-unpaired", messages=(message.id,), parts=(part.id,)
+    )
     why = "the item that followed it was never stored"
     gone = [delete_part(part, why)]
     rest = [other for other in step if other is not part]
@@ -171,7 +199,9 @@ def find_missing_items(context: Context) -> Iterator[Finding]:
         bare = [
             part
             for part in message.parts
-            if isinstance(part, ReasoningPart) and _item(message, part) and not has_state(message, part, ENCRYPTED)
+            if isinstance(part, ReasoningPart)
+            and _item(message, part)
+            and not has_state(message, part, ENCRYPTED)
         ]
         if not bare:
             continue
@@ -181,7 +211,8 @@ def find_missing_items(context: Context) -> Iterator[Finding]:
         )
         why = "the server holds no item of this id"
         operations = [
-            delete_part(part, why) if part in bare else edit_part(part, without(message, part, ITEM), why) for part in holders
+            delete_part(part, why) if part in bare else edit_part(part, without(message, part, ITEM), why)
+            for part in holders
         ]
         yield Finding(
             "item-reference-missing",
@@ -191,7 +222,11 @@ def find_missing_items(context: Context) -> Iterator[Finding]:
             tuple(part.id for part in holders),
             f"{message.id} refers to {', '.join(_item(message, part) for part in holders)}, which the server does not hold when store is off",
             {"items": [_item(message, part) for part in holders], "harmless_for": _STRIPPED, **details},
-            (Choice("forget", "Remove the item ids of this message; texts stay", "lossy", tuple(operations)),),
+            (
+                Choice(
+                    "forget", "Remove the item ids of this message; texts stay", "lossy", tuple(operations)
+                ),
+            ),
         )
 
 
@@ -205,10 +240,18 @@ def find_missing_field(context: Context) -> Iterator[Finding]:
         tools = list(message.tools())
         if not tools or not message.is_assistant:
             continue
-        violation = context.refusal("reasoning-field-missing", messages=(message.id,), parts=[tool.id for tool in tools])
-        if violation is None and not (wants and message.id in context.sent_messages and not _reasons(message)):
+        violation = context.refusal(
+            "reasoning-field-missing", messages=(message.id,), parts=[tool.id for tool in tools]
+        )
+        if violation is None and not (
+            wants and message.id in context.sent_messages and not _reasons(message)
+        ):
             continue
-        client = "client 1.18 adds an empty field for model ids with deepseek" if violation is None else "the client must send an empty field"
+        client = (
+            "client 1.18 adds an empty field for model ids with deepseek"
+            if violation is None
+            else "the client must send an empty field"
+        )
         yield Finding(
             "reasoning-field-missing",
             "blocked" if violation else "info",
@@ -216,7 +259,10 @@ def find_missing_field(context: Context) -> Iterator[Finding]:
             (message.id,),
             tuple(tool.id for tool in tools),
             f"{message.id} calls tools and has no reasoning, which {target.provider}/{target.model} wants back; {client}",
-            {**refused(violation), "also": "Update to client 1.18 or later, or switch thinking off. Reasoning is never made up."},
+            {
+                **refused(violation),
+                "also": "Update to client 1.18 or later, or switch thinking off. Reasoning is never made up.",
+            },
         )
 
 
@@ -227,7 +273,12 @@ def _reasons(message: Message) -> bool:
 def find_unsigned_calls(context: Context) -> Iterator[Finding]:
     """Gemini 3 checks the first call of every step in the current turn."""
     target = context.target
-    if target is None or target.protocol != "gemini" or not model_facts(target.model).signed_calls or not context.turns:
+    if (
+        target is None
+        or target.protocol != "gemini"
+        or not model_facts(target.model).signed_calls
+        or not context.turns
+    ):
         return
     current = {message.id for message in context.turns[-1].answers}
     for message in context.messages:
@@ -235,13 +286,17 @@ def find_unsigned_calls(context: Context) -> Iterator[Finding]:
             call = next((part for part in parts if isinstance(part, ToolPart)), None)
             if call is None:
                 continue
-            violation = context.refusal("thought-signature-missing", parts=[part.id for part in parts if isinstance(part, ToolPart)])
+            violation = context.refusal(
+                "thought-signature-missing", parts=[part.id for part in parts if isinstance(part, ToolPart)]
+            )
             if violation is None and (message.id not in current or has_state(message, call, SIGNATURE)):
                 continue
             yield _unsigned_call(message, parts, call, refused(violation))
 
 
-def _unsigned_call(message: Message, parts: Sequence[Part], call: ToolPart, details: dict[str, Any]) -> Finding:
+def _unsigned_call(
+    message: Message, parts: Sequence[Part], call: ToolPart, details: dict[str, Any]
+) -> Finding:
     why = "a call without a thought signature is refused in the current turn"
     tools = [part for part in parts if isinstance(part, ToolPart)]
     text = tuple(replace_part(tool, tool_as_text(message, tool), why) for tool in tools)
@@ -252,7 +307,10 @@ def _unsigned_call(message: Message, parts: Sequence[Part], call: ToolPart, deta
         (message.id,),
         tuple(tool.id for tool in tools),
         f"The call {call.call_id} of {call.tool} has no thought signature",
-        {"harmless_when": "the call lies before the last user text: earlier turns are not checked", **details},
+        {
+            "harmless_when": "the call lies before the last user text: earlier turns are not checked",
+            **details,
+        },
         (Choice("to-text", "Turn the calls of this step and their results into text", "lossy", text),),
     )
 
@@ -265,8 +323,8 @@ RULES = (
         "manual",
         what="An assistant message calls tools and has no reasoning, while the endpoint wants the field on every such message.",
         rejected=(
-            "Moonshot: \"thinking is enabled but reasoning_content is missing in assistant tool call message\"; DeepSeek: \"The "
-            "`reasoning_content` in the thinking mode must be passed back to the API.\""
+            'Moonshot: "thinking is enabled but reasoning_content is missing in assistant tool call message"; DeepSeek: "The '
+            '`reasoning_content` in the thinking mode must be passed back to the API."'
         ),
         why="The session moved from another model, or a plugin removed the reasoning.",
         repair=(
@@ -282,7 +340,7 @@ RULES = (
         "blocked",
         "lossy",
         what="Reasoning is stored encrypted, made under another account, key, region or route.",
-        rejected="OpenAI, Azure and gateways: \"The encrypted content gAAA... could not be verified\", \"was not issued to this caller\".",
+        rejected='OpenAI, Azure and gateways: "The encrypted content gAAA... could not be verified", "was not issued to this caller".',
         why="The account or route changed. No row tells, so it is blocked only where the session recorded such an error; else info.",
         repair="Encrypted content and item ids of the message are removed together; visible text stays. A model switch has the same effect.",
         order=250,
@@ -318,7 +376,7 @@ RULES = (
         "blocked",
         "manual",
         what="A function call of the current turn has no thoughtSignature.",
-        rejected="Gemini 3: \"Function call is missing a thought_signature in functionCall parts.\"",
+        rejected='Gemini 3: "Function call is missing a thought_signature in functionCall parts."',
         why="The call was made by another model, or an adapter dropped the signature.",
         repair="Report only; the calls and their results can be turned into text. A signature is never copied or made up.",
         order=960,

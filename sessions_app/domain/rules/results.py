@@ -13,7 +13,9 @@ from .base import Choice, Context, Finding, Rule
 from .ops import delete_part, edit_part, is_v2, replace_part, tool_as_text
 
 RESULT_KINDS = frozenset({"tool_result", "tool-result", "function_call_output", "toolResult"})
-CALL_KINDS = frozenset({"tool-call", "tool_use", "tool_call", "tool-invocation", "function_call", "dynamic-tool", "toolCall"})
+CALL_KINDS = frozenset(
+    {"tool-call", "tool_use", "tool_call", "tool-invocation", "function_call", "dynamic-tool", "toolCall"}
+)
 _ID_FIELDS = ("toolUseId", "tool_use_id", "tool_call_id", "toolCallId", "call_id", "callID", "id")
 _BODY_FIELDS = ("content", "output", "result", "text")
 
@@ -56,17 +58,29 @@ def find_orphan_results(context: Context) -> Iterator[Finding]:
 
 def _orphan(context: Context, message: Message, part: Part, call: tuple[Message, ToolPart] | None) -> Finding:
     call_id = foreign_call_id(part.data)
-    severity, details = context.severity("at-risk", "orphan-tool-result", messages=(message.id,), parts=(part.id,))
+    severity, details = context.severity(
+        "at-risk", "orphan-tool-result", messages=(message.id,), parts=(part.id,)
+    )
     why = f"a result without a call cannot be sent ({call_id or 'no id'})"
-    remove = Choice("remove", "Remove the result; the rest of the message stays", "lossy", (delete_part(part, why),))
-    text = {"type": "text", "text": f"[Result of a tool call that is not in this session, kept as text by Suture]\n{foreign_text(part.data)}"}
-    to_text = Choice("to-text", "Turn the result into text of the same message", "lossy", (replace_part(part, text, why),))
+    remove = Choice(
+        "remove", "Remove the result; the rest of the message stays", "lossy", (delete_part(part, why),)
+    )
+    text = {
+        "type": "text",
+        "text": f"[Result of a tool call that is not in this session, kept as text by Suture]\n{foreign_text(part.data)}",
+    }
+    to_text = Choice(
+        "to-text", "Turn the result into text of the same message", "lossy", (replace_part(part, text, why),)
+    )
     choices: tuple[Choice, ...] = (remove, to_text)
     if call is not None:
         attach = _reattach(part, *call)
         if attach:
             label = f"Give it back to its call in {call[0].id}"
-            choices = (Choice("reattach", label, "lossy", (*attach, delete_part(part, "now with its call"))), *choices)
+            choices = (
+                Choice("reattach", label, "lossy", (*attach, delete_part(part, "now with its call"))),
+                *choices,
+            )
     where = f"its call is {call[1].id} in {call[0].id}" if call else "no call with that id is in the session"
     return Finding(
         "orphan-tool-result",
@@ -82,7 +96,9 @@ def _orphan(context: Context, message: Message, part: Part, call: tuple[Message,
 
 def _reattach(part: Part, owner: Message, tool: ToolPart) -> tuple[Operation, ...]:
     """The result becomes the call's own where that call has none; what a call already holds is never overwritten."""
-    if is_v2(owner) or (tool.status not in ("pending", "running") and not (tool.status == "error" and tool.interrupted)):
+    if is_v2(owner) or (
+        tool.status not in ("pending", "running") and not (tool.status == "error" and tool.interrupted)
+    ):
         return ()
     text = foreign_text(part.data)
     failed = part.data.get("isError") is True or part.data.get("is_error") is True
@@ -91,12 +107,20 @@ def _reattach(part: Part, owner: Message, tool: ToolPart) -> tuple[Operation, ..
     created = part.row.get("time_created") if part.row else None
     begin = start if isinstance(start, int) else owner.time_created
     end = created if isinstance(created, int) and created >= begin else begin
-    edits = [Edit(("state", "status"), "error" if failed else "completed"), Edit(("state", "time"), {"start": begin, "end": end})]
+    edits = [
+        Edit(("state", "status"), "error" if failed else "completed"),
+        Edit(("state", "time"), {"start": begin, "end": end}),
+    ]
     if not isinstance(tool.input, dict):
         edits.append(Edit(("state", "input"), {}))
     edits.append(Edit(("state", "error" if failed else "output"), text))
     if not failed:
-        edits.append(Edit(("state", "title"), tool.state.get("title") if isinstance(tool.state.get("title"), str) else tool.tool))
+        edits.append(
+            Edit(
+                ("state", "title"),
+                tool.state.get("title") if isinstance(tool.state.get("title"), str) else tool.tool,
+            )
+        )
     if not isinstance(tool.state.get("metadata"), dict):
         edits.append(Edit(("state", "metadata"), {}))
     elif tool.interrupted:
@@ -109,7 +133,9 @@ def _refused_result(context: Context, message_id: str, part_id: str) -> Iterator
     part = context.session.part(part_id) if part_id else None
     if message is None or (part is not None and part.kind in RESULT_KINDS):
         return
-    violation = context.refusal("orphan-tool-result", messages=(message_id,), parts=(part_id,) if part_id else ())
+    violation = context.refusal(
+        "orphan-tool-result", messages=(message_id,), parts=(part_id,) if part_id else ()
+    )
     if violation is None:
         return
     yield Finding(
@@ -119,7 +145,12 @@ def _refused_result(context: Context, message_id: str, part_id: str) -> Iterator
         (message_id,),
         (part_id,) if part_id else (),
         f"A result in {message_id} is sent without the call it belongs to",
-        {"error": violation.error, "wire_rule": violation.rule, "position": violation.position, "certainty": violation.certainty},
+        {
+            "error": violation.error,
+            "wire_rule": violation.rule,
+            "position": violation.position,
+            "certainty": violation.certainty,
+        },
         mark=violation.rule,
     )
 
@@ -140,7 +171,12 @@ def find_foreign_shapes(context: Context) -> Iterator[Finding]:
                 (violation.message,) if violation.message else (),
                 (violation.part,) if violation.part else (),
                 f"{violation.message or 'The history'} holds a shape that {violation.position} does not take",
-                {"error": violation.error, "wire_rule": violation.rule, "position": violation.position, "certainty": violation.certainty},
+                {
+                    "error": violation.error,
+                    "wire_rule": violation.rule,
+                    "position": violation.position,
+                    "certainty": violation.certainty,
+                },
                 mark=violation.position,
             )
 
@@ -180,7 +216,14 @@ def _foreign(message: Message, part: Part) -> Finding:
         (part.id,),
         f"The part {part.id} is a call of {name} in another product's shape ({part.kind}); the client does not send it",
         {"kind": part.kind, "call_id": foreign_call_id(part.data)},
-        (Choice("to-text", "Turn it into text, so that the model sees it", "lossy", (replace_part(part, text, "foreign shape"),)),),
+        (
+            Choice(
+                "to-text",
+                "Turn it into text, so that the model sees it",
+                "lossy",
+                (replace_part(part, text, "foreign shape"),),
+            ),
+        ),
     )
 
 
@@ -192,9 +235,9 @@ RULES = (
         "lossy",
         what="A tool result is stored whose call is not right before it, or not in the session at all.",
         rejected=(
-            "Anthropic: \"unexpected `tool_use_id` found in `tool_result` blocks\"; OpenAI: \"messages with role 'tool' must be a response "
-            "to a preceeding message with 'tool_calls'\"; Responses: \"No tool call found for function call output\"; Gemini: \"function call "
-            "turn comes immediately after a user turn\"."
+            'Anthropic: "unexpected `tool_use_id` found in `tool_result` blocks"; OpenAI: "messages with role \'tool\' must be a response '
+            'to a preceeding message with \'tool_calls\'"; Responses: "No tool call found for function call output"; Gemini: "function call '
+            'turn comes immediately after a user turn".'
         ),
         why="A plugin wrote a result of its own, a cut removed the call, or another tool kept the two apart.",
         repair=(

@@ -14,7 +14,23 @@ from .ops import UNKNOWN_OUTCOME, is_v2, last_time, part_time, safe_call_id
 NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 NOT_STORED = "The row holds no text of this error (noted by Suture)"
 NO_OUTPUT = "The row holds no output of this call, outcome unknown (noted by Suture)"
-_OPTIONAL = frozenset({"summary", "tools", "format", "system", "variant", "finish", "metadata", "synthetic", "ignored", "snapshot", "overflow", "tail_start_id", "filename"})
+_OPTIONAL = frozenset(
+    {
+        "summary",
+        "tools",
+        "format",
+        "system",
+        "variant",
+        "finish",
+        "metadata",
+        "synthetic",
+        "ignored",
+        "snapshot",
+        "overflow",
+        "tail_start_id",
+        "filename",
+    }
+)
 
 
 def fill_message(context: Context, message: Message, fault: RowFault) -> tuple[Edit, ...]:
@@ -129,14 +145,22 @@ def fill_part(context: Context, message: Message, part: Part, fault: RowFault) -
 def _fill_tool(context: Context, message: Message, tool: ToolPart, path: tuple[str, ...]) -> tuple[Edit, ...]:
     time = part_time(tool, message)
     if path == ("callID",):
-        new = context.fresh(lambda number: safe_call_id(tool.id, number), lambda text: text in context.call_ids)
+        new = context.fresh(
+            lambda number: safe_call_id(tool.id, number), lambda text: text in context.call_ids
+        )
         return (Edit(path, new),)
     if path == ("tool",):
         return (Edit(path, "invalid"),)
     if path == ("metadata",):
         return (Edit(path, REMOVE),)
     if path == ("state",):
-        state = {"status": "error", "input": {}, "error": UNKNOWN_OUTCOME, "metadata": {"interrupted": True}, "time": {"start": time, "end": time}}
+        state = {
+            "status": "error",
+            "input": {},
+            "error": UNKNOWN_OUTCOME,
+            "metadata": {"interrupted": True},
+            "time": {"start": time, "end": time},
+        }
         return (Edit(path, state),)
     if len(path) < 2 or path[0] != "state":
         return ()
@@ -163,7 +187,11 @@ def _fill_output(tool: ToolPart, time: int) -> tuple[Edit, ...]:
     """An output of another shape becomes its text; a missing one is not made up, the call ends as an error."""
     if tool.state.get("output") is not None:
         return (Edit(("state", "output"), dumps(tool.state["output"])),)
-    edits = [Edit(("state", "status"), "error"), Edit(("state", "error"), NO_OUTPUT), Edit(("state", "output"), REMOVE)]
+    edits = [
+        Edit(("state", "status"), "error"),
+        Edit(("state", "error"), NO_OUTPUT),
+        Edit(("state", "output"), REMOVE),
+    ]
     if not isinstance(tool.state.get("time"), dict):
         edits.append(Edit(("state", "time"), {"start": time, "end": time}))
     return tuple(edits)

@@ -12,7 +12,20 @@ from .ops import delete_message, delete_part, edit_message, edit_part, edit_sess
 from .rowdefaults import fill_message, fill_part
 
 KNOWN_KINDS = frozenset(
-    {"text", "reasoning", "tool", "step-start", "step-finish", "file", "compaction", "patch", "subtask", "agent", "snapshot", "retry"}
+    {
+        "text",
+        "reasoning",
+        "tool",
+        "step-start",
+        "step-finish",
+        "file",
+        "compaction",
+        "patch",
+        "subtask",
+        "agent",
+        "snapshot",
+        "retry",
+    }
 )
 
 
@@ -24,7 +37,12 @@ def find_undecodable(context: Context) -> Iterator[Finding]:
         for part in message.parts:
             if part.fault is not None and part.fault.rule == "undecodable-row":
                 yield _bad_part(context, message, part, part.fault)
-            elif isinstance(part, OtherPart) and part.kind and part.kind not in KNOWN_KINDS and not is_v2(message):
+            elif (
+                isinstance(part, OtherPart)
+                and part.kind
+                and part.kind not in KNOWN_KINDS
+                and not is_v2(message)
+            ):
                 yield _unknown(message, part)
     yield from _refused(context)
 
@@ -45,7 +63,14 @@ def _refused(context: Context) -> Iterator[Finding]:
         (part.id,),
         f"part {part.id} stops the client: {words}",
         {"table": "part", "row": part.id, "path": "", "error": words, "certainty": "measured"},
-        (Choice("quarantine", "Take the part out; the restore point keeps its bytes", "lossy", (delete_part(part, words),)),),
+        (
+            Choice(
+                "quarantine",
+                "Take the part out; the restore point keeps its bytes",
+                "lossy",
+                (delete_part(part, words),),
+            ),
+        ),
         mark="refusal",
     )
 
@@ -76,15 +101,31 @@ def _bad_part(context: Context, message: Message, part: Part, fault: RowFault) -
     edits = fill_part(context, message, part, fault)
     choices = []
     if edits:
-        choices.append(Choice("fill", f"Fill {fault.path} from what the row and the session know", "safe", (edit_part(part, edits, fault.reason),)))
+        choices.append(
+            Choice(
+                "fill",
+                f"Fill {fault.path} from what the row and the session know",
+                "safe",
+                (edit_part(part, edits, fault.reason),),
+            )
+        )
     empty = not part.data or (part.kind == "text" and fault.path == "text")
-    remove = Choice("quarantine", "Take the part out; the restore point keeps its bytes", "safe" if empty else "lossy", (delete_part(part, fault.reason),))
+    remove = Choice(
+        "quarantine",
+        "Take the part out; the restore point keeps its bytes",
+        "safe" if empty else "lossy",
+        (delete_part(part, fault.reason),),
+    )
     choices.append(remove)
     return _undecodable(context, fault, (message.id,), (part.id,), tuple(choices))
 
 
 def _undecodable(
-    context: Context, fault: RowFault, messages: tuple[str, ...], parts: tuple[str, ...], choices: tuple[Choice, ...]
+    context: Context,
+    fault: RowFault,
+    messages: tuple[str, ...],
+    parts: tuple[str, ...],
+    choices: tuple[Choice, ...],
 ) -> Finding:
     words = {"error": fault.words, "certainty": "measured"} if fault.words else {}
     return Finding(
@@ -101,7 +142,12 @@ def _undecodable(
 
 
 def _unknown(message: Message, part: Part) -> Finding:
-    remove = Choice("quarantine", "Take the part out; the restore point keeps its bytes", "lossy", (delete_part(part, f"unknown kind {part.kind}"),))
+    remove = Choice(
+        "quarantine",
+        "Take the part out; the restore point keeps its bytes",
+        "lossy",
+        (delete_part(part, f"unknown kind {part.kind}"),),
+    )
     return Finding(
         "undecodable-row",
         "info",
@@ -131,7 +177,14 @@ def _corrupt_column(fault: RowFault) -> Finding:
         (),
         (),
         f"The session's {fault.path} column is not JSON: {fault.reason}",
-        {"table": "session", "row": fault.id, "path": fault.path, "reason": fault.reason, "error": fault.words, "certainty": "measured"},
+        {
+            "table": "session",
+            "row": fault.id,
+            "path": fault.path,
+            "reason": fault.reason,
+            "error": fault.words,
+            "certainty": "measured",
+        },
         (Choice("clear", "Clear the column; the restore point keeps its bytes", "lossy", (operation,)),),
         mark=fault.path,
     )
@@ -157,7 +210,13 @@ def _corrupt(context: Context, fault: RowFault) -> Finding:
         (message.id,) if message else (),
         (part.id,) if part else (),
         f"{fault.table} {fault.id} is not readable JSON: {fault.reason}",
-        {"table": fault.table, "row": fault.id, "reason": fault.reason, "error": fault.words, "certainty": "measured"},
+        {
+            "table": fault.table,
+            "row": fault.id,
+            "reason": fault.reason,
+            "error": fault.words,
+            "certainty": "measured",
+        },
         choices,
         mark=fault.id,
     )
@@ -176,11 +235,22 @@ def find_orphans(context: Context) -> Iterator[Finding]:
             tuple(part.id for part in session.orphans),
             f"{len(session.orphans)} parts belong to messages that are not stored",
             {"kinds": sorted({part.kind for part in session.orphans})},
-            (Choice("delete", "Remove them; the restore point keeps their bytes", "lossy", tuple(delete_part(part, why) for part in session.orphans)),),
+            (
+                Choice(
+                    "delete",
+                    "Remove them; the restore point keeps their bytes",
+                    "lossy",
+                    tuple(delete_part(part, why) for part in session.orphans),
+                ),
+            ),
             mark="parts",
         )
     for message in session.v1:
-        strays = [part for part in message.parts if part.row and part.row.get("session_id") not in (None, message.session_id)]
+        strays = [
+            part
+            for part in message.parts
+            if part.row and part.row.get("session_id") not in (None, message.session_id)
+        ]
         if strays and message.session_id:
             yield _misfiled(message, strays)
     yield from _project(context)
@@ -189,7 +259,9 @@ def find_orphans(context: Context) -> Iterator[Finding]:
 def _misfiled(message: Message, strays: list[Part]) -> Finding:
     why = "a part belongs to the session of its message"
     columns = {"session_id": message.session_id}
-    operations = tuple(Operation("replace", "part", message.id, part.id, columns=columns, why=why) for part in strays)
+    operations = tuple(
+        Operation("replace", "part", message.id, part.id, columns=columns, why=why) for part in strays
+    )
     return Finding(
         "orphan-row",
         "at-risk",
@@ -206,7 +278,12 @@ def _misfiled(message: Message, strays: list[Part]) -> Finding:
 def _project(context: Context) -> Iterator[Finding]:
     projects = context.session.rows.projects
     wanted = context.session.rows.session.get("project_id")
-    if not context.facts.complete or not projects or wanted is None or any(one.get("id") == wanted for one in projects):
+    if (
+        not context.facts.complete
+        or not projects
+        or wanted is None
+        or any(one.get("id") == wanted for one in projects)
+    ):
         return
     home = next((one for one in projects if one.get("id") == "global"), None)
     operation = edit_session({"project_id": "global"}, f"project {wanted} is not in the store")
@@ -232,7 +309,10 @@ def find_corrupt_store(context: Context) -> Iterator[Finding]:
             (),
             (),
             "SQLite reports damage in the database file",
-            {"check": list(context.facts.check), "hint": "Recover into a new file; the original is kept as it is."},
+            {
+                "check": list(context.facts.check),
+                "hint": "Recover into a new file; the original is kept as it is.",
+            },
         )
 
 
@@ -243,7 +323,7 @@ RULES = (
         "blocked",
         "lossy",
         what="A row's JSON cannot be read: it is empty, cut off, or full of zero bytes.",
-        rejected="The client itself: one such row makes the whole session unopenable, export included (\"Unexpected server error\").",
+        rejected='The client itself: one such row makes the whole session unopenable, export included ("Unexpected server error").',
         why="The disk was full, the write was torn, or another tool wrote it.",
         repair=(
             "The row is taken out; the restore point keeps its bytes and the rest of the session works again. Its content is never replaced "
@@ -258,7 +338,7 @@ RULES = (
         "at-risk",
         "lossy",
         what="A required field is missing or has another type, or a part is of a kind the client does not know.",
-        rejected="The client: \"Missing key at [0][\"info\"][\"agent\"]\", \"Expected ..., got ...\", or \"Session not found\" on export.",
+        rejected='The client: "Missing key at [0]["info"]["agent"]", "Expected ..., got ...", or "Session not found" on export.',
         why="An older version or another tool wrote the row; the schema has moved on.",
         repair=(
             "The missing field is filled from the row, its neighbours or the schema's default, and row and path are named. What cannot be "
@@ -273,7 +353,7 @@ RULES = (
         "at-risk",
         "lossy",
         what="Parts whose message is not stored, parts filed under another session, or a session whose project is not in the store.",
-        rejected="SQLite on later writes: \"FOREIGN KEY constraint failed\"; with an unknown project the client cannot open the session.",
+        rejected='SQLite on later writes: "FOREIGN KEY constraint failed"; with an unknown project the client cannot open the session.',
         why="Another tool deleted rows with foreign keys off, or a recovery lost some.",
         repair="Parts without a message are removed, misfiled parts get their message's session, an unknown project becomes global. No message is made up to hold parts.",
         order=14,
@@ -285,7 +365,7 @@ RULES = (
         "at-risk",
         "manual",
         what="SQLite's own check reports damage.",
-        rejected="The client: \"database disk image is malformed\".",
+        rejected='The client: "database disk image is malformed".',
         why="Two programs on a network share, a kill during a write, or a copy without its -wal file.",
         repair="By hand: recover into a new file, then run all rules; the original stays. Never delete -wal or -shm, never VACUUM in place.",
         order=990,

@@ -18,16 +18,28 @@ MAX_ARGUMENTS = 1_048_576
 OVERFLOW = 4_000_000
 """Characters of a request that no known window holds (a million tokens)."""
 KEEP = 8 * 1024
-_OVERFLOW_WORDS = ("prompt is too long", "context_length_exceeded", "contextoverflow", "maximum context length", "string too long")
+_OVERFLOW_WORDS = (
+    "prompt is too long",
+    "context_length_exceeded",
+    "contextoverflow",
+    "maximum context length",
+    "string too long",
+)
 
 
 def find_huge(context: Context) -> Iterator[Finding]:
     for message, tool in context.tools:
-        if message.id not in context.sent_messages and message.id not in {one.message for one in context.violations}:
+        if message.id not in context.sent_messages and message.id not in {
+            one.message for one in context.violations
+        }:
             continue
         outputs = list(_outputs(message, tool))
         big = [(path, text) for path, text in outputs if len(text) > HUGE_OUTPUT]
-        inputs = [(path, text) for path, text in _inputs(tool) if len(text) > KEEP] if _arguments(tool) > MAX_ARGUMENTS else []
+        inputs = (
+            [(path, text) for path, text in _inputs(tool) if len(text) > KEEP]
+            if _arguments(tool) > MAX_ARGUMENTS
+            else []
+        )
         if not big and not inputs:
             continue
         yield _huge(context, message, tool, big, inputs)
@@ -54,7 +66,9 @@ def _inputs(tool: ToolPart) -> Iterator[tuple[JsonPath, str]]:
 
 
 def _arguments(tool: ToolPart) -> int:
-    return len(dumps(tool.input)) if tool.has_input and sum(len(text) for _, text in _inputs(tool)) > KEEP else 0
+    return (
+        len(dumps(tool.input)) if tool.has_input and sum(len(text) for _, text in _inputs(tool)) > KEEP else 0
+    )
 
 
 def truncated(text: str) -> str:
@@ -63,7 +77,11 @@ def truncated(text: str) -> str:
 
 
 def _huge(
-    context: Context, message: Message, tool: ToolPart, outputs: list[tuple[JsonPath, str]], inputs: list[tuple[JsonPath, str]]
+    context: Context,
+    message: Message,
+    tool: ToolPart,
+    outputs: list[tuple[JsonPath, str]],
+    inputs: list[tuple[JsonPath, str]],
 ) -> Finding:
     severity, details = context.severity("at-risk", "huge-output", "context-overflow", parts=(tool.id,))
     why = "too big to be sent again and again"
@@ -76,7 +94,15 @@ def _huge(
     choices = [cut]
     if outputs and not inputs and not is_v2(message) and isinstance(tool.state.get("time"), dict):
         mark = edit_part(tool, (Edit(("state", "time", "compacted"), last_time(message)),), why)
-        choices.insert(0, Choice("compact", "Mark the output compacted: it stays stored, the client sends a fixed line", "lossy", (mark,)))
+        choices.insert(
+            0,
+            Choice(
+                "compact",
+                "Mark the output compacted: it stays stored, the client sends a fixed line",
+                "lossy",
+                (mark,),
+            ),
+        )
     size = max(len(text) for _, text in (*outputs, *inputs))
     return Finding(
         "huge-output",
@@ -85,7 +111,11 @@ def _huge(
         (message.id,),
         (tool.id,),
         f"{'The arguments' if inputs else 'The output'} of {tool.tool} ({tool.call_id}) has {size:,} characters",
-        {"characters": size, "fields": [".".join(map(str, path)) for path, _ in (*outputs, *inputs)], **details},
+        {
+            "characters": size,
+            "fields": [".".join(map(str, path)) for path, _ in (*outputs, *inputs)],
+            **details,
+        },
         tuple(choices),
     )
 
@@ -105,8 +135,15 @@ def find_overflow(context: Context) -> Iterator[Finding]:
         "lossy",
         (last.id,) if last is not None and recorded else (),
         (),
-        "The provider said that this history is too long" if recorded else f"The next request holds {size:,} characters of tool traffic",
-        {**refused(violation), **({"error": words} if recorded else {}), "tool_characters": size, "not_checkable": "tokens are not counted offline"},
+        "The provider said that this history is too long"
+        if recorded
+        else f"The next request holds {size:,} characters of tool traffic",
+        {
+            **refused(violation),
+            **({"error": words} if recorded else {}),
+            "tool_characters": size,
+            "not_checkable": "tokens are not counted offline",
+        },
         _compact_old(context),
         mark="overflow",
     )
@@ -123,7 +160,9 @@ def _compact_old(context: Context) -> tuple[Choice, ...]:
         return ()
     recent = {message.id for turn in context.turns[-2:] for message in turn.messages}
     edits = [
-        edit_part(tool, (Edit(("state", "time", "compacted"), last_time(message)),), "frees room in the request")
+        edit_part(
+            tool, (Edit(("state", "time", "compacted"), last_time(message)),), "frees room in the request"
+        )
         for message, tool in context.tools
         if message.id not in recent
         and message.id in context.sent_messages
@@ -132,7 +171,18 @@ def _compact_old(context: Context) -> tuple[Choice, ...]:
         and not tool.state["time"].get("compacted")
         and tool_size(tool) > 2000
     ]
-    return (Choice("compact", f"Mark {len(edits)} older outputs compacted; they stay stored", "lossy", tuple(edits)),) if edits else ()
+    return (
+        (
+            Choice(
+                "compact",
+                f"Mark {len(edits)} older outputs compacted; they stay stored",
+                "lossy",
+                tuple(edits),
+            ),
+        )
+        if edits
+        else ()
+    )
 
 
 RULES = (
@@ -142,7 +192,7 @@ RULES = (
         "blocked",
         "lossy",
         what="One tool output or argument holds hundreds of kilobytes or more.",
-        rejected="OpenAI: \"string too long. Expected a string with maximum length 1048576\"; others: \"prompt is too long\".",
+        rejected='OpenAI: "string too long. Expected a string with maximum length 1048576"; others: "prompt is too long".',
         why="A command printed a log, a shell row is not cut at 50 KiB, or the model wrote a long run of spaces.",
         repair=(
             "The output is marked compacted: it stays stored and the client sends a fixed line. Or head and tail are kept with a marker that "
@@ -157,7 +207,7 @@ RULES = (
         "blocked",
         "lossy",
         what="The session recorded an overflow, or its next request is larger than any known window.",
-        rejected="Anthropic: \"prompt is too long: 225981 tokens > 200000 maximum\"; OpenAI: context_length_exceeded.",
+        rejected='Anthropic: "prompt is too long: 225981 tokens > 200000 maximum"; OpenAI: context_length_exceeded.',
         why="Large outputs pile up, or a compaction no longer cuts. Tokens are not counted offline, so this is at risk at most.",
         repair="Older tool outputs are marked compacted; they stay stored. Or compact the session.",
         order=144,

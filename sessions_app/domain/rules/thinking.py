@@ -22,9 +22,15 @@ def find_unsigned(context: Context) -> Iterator[Finding]:
     for message, violation, parts in _refused_turns(context):
         unsigned = [part for part in parts if isinstance(part, ReasoningPart) and not part.signed]
         if unsigned and not _lost(context, message):
-            yield _tool_turn(context, "thinking-unsigned", message, violation, parts, f"{unsigned[0].id} has no signature")
+            yield _tool_turn(
+                context, "thinking-unsigned", message, violation, parts, f"{unsigned[0].id} has no signature"
+            )
     for message, violation in _reasoning_only(context):
-        if context.target and context.target.protocol in _SIGNING and not any(_signed(part) for part in message.parts):
+        if (
+            context.target
+            and context.target.protocol in _SIGNING
+            and not any(_signed(part) for part in message.parts)
+        ):
             yield _alone("thinking-unsigned", message, violation, "unsigned reasoning is all it holds")
 
 
@@ -32,7 +38,9 @@ def find_not_first(context: Context) -> Iterator[Finding]:
     for message, violation, parts in _refused_turns(context):
         unsigned = any(isinstance(part, ReasoningPart) and not part.signed for part in parts)
         if not unsigned and not _lost(context, message):
-            yield _tool_turn(context, "thinking-not-first", message, violation, parts, "it does not begin with thinking")
+            yield _tool_turn(
+                context, "thinking-not-first", message, violation, parts, "it does not begin with thinking"
+            )
 
 
 def find_only(context: Context) -> Iterator[Finding]:
@@ -50,7 +58,9 @@ def find_lost(context: Context) -> Iterator[Finding]:
         tools = list(message.tools())
         if not tools or not message.is_assistant or not _lost(context, message):
             continue
-        severity, details = context.severity("at-risk", messages=(message.id,), parts=[tool.id for tool in tools])
+        severity, details = context.severity(
+            "at-risk", messages=(message.id,), parts=[tool.id for tool in tools]
+        )
         why = "the thinking this call was made with is not sent after an error"
         drop = Choice(
             "drop",
@@ -83,7 +93,12 @@ def _refused_turns(context: Context) -> Iterator[tuple[Message, Violation, list[
     seen: set[tuple[str, ...]] = set()
     for violation in context.violations:
         message = context.session.message(violation.message)
-        if message is None or not message.is_assistant or not _FIRST & set(violation.faults) or not holds_answer(message):
+        if (
+            message is None
+            or not message.is_assistant
+            or not _FIRST & set(violation.faults)
+            or not holds_answer(message)
+        ):
             continue
         parts = _step(message, violation.part)
         place = (message.id, *(part.id for part in parts))
@@ -97,7 +112,9 @@ def _step(message: Message, part_id: str) -> list[Part]:
         return message.parts
     for step in steps(message):
         if any(part.id == part_id for part in step.parts):
-            attempt = next(attempt for attempt in step.attempts if any(part.id == part_id for part in attempt.parts))
+            attempt = next(
+                attempt for attempt in step.attempts if any(part.id == part_id for part in attempt.parts)
+            )
             return attempt.parts
     return message.parts
 
@@ -120,7 +137,11 @@ def _tool_turn(
     if tools:
         choices.append(_as_text(message, parts))
     elif reasoning:
-        gone = tuple(delete_part(part, "it cannot be sent as thinking") for part in reasoning if not part.signed or is_v2(message))
+        gone = tuple(
+            delete_part(part, "it cannot be sent as thinking")
+            for part in reasoning
+            if not part.signed or is_v2(message)
+        )
         choices.append(Choice("drop-reasoning", "Drop the reasoning; text stays", "lossy", gone))
     choices.append(_remove_turn(context, message))
     what = _calls(tools) if tools else "text"
@@ -141,18 +162,30 @@ def _as_text(message: Message, parts: Sequence[Part]) -> Choice:
     unsigned reasoning is not enough, the call is then refused for lacking thinking)."""
     why = "a call without its signed thinking cannot be sent with thinking on"
     operations = [
-        replace_part(part, tool_as_text(message, part), why) if isinstance(part, ToolPart) else delete_part(part, why)
+        replace_part(part, tool_as_text(message, part), why)
+        if isinstance(part, ToolPart)
+        else delete_part(part, why)
         for part in parts
         if isinstance(part, (ToolPart, ReasoningPart))
     ]
-    return Choice("to-text", "Turn the calls and their results into text and drop the reasoning", "lossy", tuple(operations))
+    return Choice(
+        "to-text",
+        "Turn the calls and their results into text and drop the reasoning",
+        "lossy",
+        tuple(operations),
+    )
 
 
 def _remove_turn(context: Context, message: Message) -> Choice:
     turn = next((turn for turn in context.turns if message in turn.answers), None)
     answers = [answer for answer in (turn.answers if turn else [message]) if answer.is_assistant]
     why = "its thinking cannot be sent"
-    return Choice("remove-turn", "Remove the whole answer, back to the prompt", "lossy", tuple(take_out(one, why) for one in answers))
+    return Choice(
+        "remove-turn",
+        "Remove the whole answer, back to the prompt",
+        "lossy",
+        tuple(take_out(one, why) for one in answers),
+    )
 
 
 def _reasoning_only(context: Context) -> Iterator[tuple[Message, Violation]]:
@@ -167,7 +200,9 @@ def _reasoning_only(context: Context) -> Iterator[tuple[Message, Violation]]:
 
 def _alone(rule: str, message: Message, violation: Violation, reason: str) -> Finding:
     reasoning = [part for part in message.parts if isinstance(part, ReasoningPart)]
-    remove = Choice("remove", "Remove the message: nothing else of it can be sent", "lossy", (take_out(message, reason),))
+    remove = Choice(
+        "remove", "Remove the message: nothing else of it can be sent", "lossy", (take_out(message, reason),)
+    )
     said = [part for part in reasoning if not blank(part.text)]
     to_text = Choice(
         "to-text",
@@ -190,7 +225,11 @@ def _alone(rule: str, message: Message, violation: Violation, reason: str) -> Fi
 def _pasted(context: Context, rule: str, reason: str) -> Iterator[Finding]:
     for located in context.facts.located:
         message = context.session.message(located.message)
-        if located.rule == rule and message is not None and any(isinstance(part, ReasoningPart) for part in message.parts):
+        if (
+            located.rule == rule
+            and message is not None
+            and any(isinstance(part, ReasoningPart) for part in message.parts)
+        ):
             yield _pasted_finding(context, located, message, reason)
 
 
@@ -199,7 +238,12 @@ def _pasted_finding(context: Context, located: Located, message: Message, reason
     answers = turn.answers if turn else [message]
     reasoning = [part for answer in answers for part in answer.parts if isinstance(part, ReasoningPart)]
     why = "the provider refuses this turn's thinking"
-    drop = Choice("drop-reasoning", "Drop all reasoning of that turn", "lossy", tuple(delete_part(part, why) for part in reasoning))
+    drop = Choice(
+        "drop-reasoning",
+        "Drop all reasoning of that turn",
+        "lossy",
+        tuple(delete_part(part, why) for part in reasoning),
+    )
     return Finding(
         located.rule,
         "blocked",
@@ -226,9 +270,9 @@ RULES = (
         "lossy",
         what="A reasoning part has no signature, because the answer was interrupted before its thinking block ended.",
         rejected=(
-            "Anthropic: \"Expected `thinking` or `redacted_thinking`, but found `tool_use`\", since the client drops the unsigned block; the V2 "
-            "client sends it and gets \"thinking.signature: Field required\". On Bedrock the message is left empty: \"There is nothing "
-            "available to cache\"."
+            'Anthropic: "Expected `thinking` or `redacted_thinking`, but found `tool_use`", since the client drops the unsigned block; the V2 '
+            'client sends it and gets "thinking.signature: Field required". On Bedrock the message is left empty: "There is nothing '
+            'available to cache".'
         ),
         why="An abort or a broken stream in the middle of thinking, or a server that gives no signatures.",
         repair=(
@@ -245,8 +289,8 @@ RULES = (
         "lossy",
         what="With thinking on, the last tool turn begins with text or a call.",
         rejected=(
-            "Anthropic, and Claude on Bedrock and Vertex: \"When `thinking` is enabled, a final `assistant` message must start with a thinking "
-            "block\"."
+            'Anthropic, and Claude on Bedrock and Vertex: "When `thinking` is enabled, a final `assistant` message must start with a thinking '
+            'block".'
         ),
         why="The turn was made without thinking or by another model, then continued with a thinking one.",
         repair=f"As for unsigned thinking: the call and its result become text, or the answer is removed, or thinking is switched off. {_NEVER}",
@@ -262,7 +306,7 @@ RULES = (
         rejected="Anthropic and others, as a call without its thinking. The V1 client leaves errored turns out, so it does not occur there.",
         why="The V2 client drops a failed turn's provider state, so that a thinking block with withheld text disappears while its calls stay.",
         repair=(
-            "The service \"drop\": the failed turn's calls and results are removed. In the request nothing valid is lost; in the store their "
+            'The service "drop": the failed turn\'s calls and results are removed. In the request nothing valid is lost; in the store their '
             "outputs are, which is why it is asked for. Or they are turned into text."
         ),
         order=190,
@@ -274,7 +318,7 @@ RULES = (
         "blocked",
         "lossy",
         what="An assistant message holds reasoning and nothing else, and the target refuses it.",
-        rejected="Anthropic: \"The final block in an assistant message cannot be `thinking`\"; chat endpoints: content missing or empty.",
+        rejected='Anthropic: "The final block in an assistant message cannot be `thinking`"; chat endpoints: content missing or empty.',
         why="An abort while thinking.",
         repair=f"The message is removed, or its reasoning is kept as ordinary text. {_NEVER}",
         order=220,
@@ -286,7 +330,7 @@ RULES = (
         "blocked",
         "lossy",
         what="Signed thinking no longer is what was signed: its text, its order or what stands around it changed.",
-        rejected="Anthropic: \"`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified\".",
+        rejected='Anthropic: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified".',
         why=(
             "A plugin or proxy emptied, cleaned or moved it. This cannot be seen in the rows, so it is raised only by an error you paste; "
             "signed thinking with empty text is right."
@@ -301,7 +345,7 @@ RULES = (
         "blocked",
         "lossy",
         what="The signature was valid once and is refused now.",
-        rejected="Anthropic: \"Invalid `signature` in `thinking` block\".",
+        rejected='Anthropic: "Invalid `signature` in `thinking` block".',
         why="A model update, another account, or a signature that ran out. Raised only by an error you paste.",
         repair=f"All reasoning of that turn is dropped, or the turn is removed. {_NEVER}",
         order=240,

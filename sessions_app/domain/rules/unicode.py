@@ -74,10 +74,17 @@ def _part_finding(context: Context, message: Message, part: Part, paths: list[Js
     why = "no JSON reader takes half a surrogate pair"
     signed = isinstance(part, ReasoningPart) and part.signed
     if signed:
-        choice = Choice("drop", "Drop the thinking block: signed text is never edited", "lossy", (delete_part(part, why),))
+        choice = Choice(
+            "drop", "Drop the thinking block: signed text is never edited", "lossy", (delete_part(part, why),)
+        )
     else:
         edits = [Edit(path, clean(value_at(part.data, path))) for path in paths]
-        choice = Choice("replace", "Replace each by U+FFFD; whole characters are not touched", "safe", (edit_part(part, edits, why),))
+        choice = Choice(
+            "replace",
+            "Replace each by U+FFFD; whole characters are not touched",
+            "safe",
+            (edit_part(part, edits, why),),
+        )
     where = [".".join(map(str, path)) for path in paths]
     return Finding(
         "invalid-unicode",
@@ -103,13 +110,21 @@ def _message_finding(context: Context, message: Message, paths: list[JsonPath]) 
         (),
         f"{message.id} holds {_what(message.data, paths)}",
         {"paths": [".".join(map(str, path)) for path in paths], **details},
-        (Choice("replace", "Replace each by U+FFFD; whole characters are not touched", "safe", (operation,)),),
+        (
+            Choice(
+                "replace", "Replace each by U+FFFD; whole characters are not touched", "safe", (operation,)
+            ),
+        ),
     )
 
 
 def _what(data: Any, paths: list[JsonPath]) -> str:
     text = repr([value_at(data, path) for path in paths])
-    return "half a surrogate pair" if _LONE.search(str([value_at(data, path) for path in paths])) or "\\ud" in text else "a NUL character"
+    return (
+        "half a surrogate pair"
+        if _LONE.search(str([value_at(data, path) for path in paths])) or "\\ud" in text
+        else "a NUL character"
+    )
 
 
 RULES = (
@@ -120,7 +135,7 @@ RULES = (
         "safe",
         what="A stored text holds a lone surrogate (half an emoji) or a NUL character.",
         rejected=(
-            "Anthropic and OpenAI: \"The request body is not valid JSON: no low surrogate in string\"; Gemini accepts it. The V1 client cleans "
+            'Anthropic and OpenAI: "The request body is not valid JSON: no low surrogate in string"; Gemini accepts it. The V1 client cleans '
             "texts and results itself, but not the arguments of calls; on openai-chat the arguments are an escaped string, which is accepted."
         ),
         why="A tool or search string cut a character in half, or binary output was read as text.",

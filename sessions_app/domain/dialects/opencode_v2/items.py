@@ -7,11 +7,10 @@ every long tool output would double what a session takes in memory.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
-from sessions_app.domain import jsjson
+from sessions_app.domain import jsonedit
 from sessions_app.domain.model import OtherPart, Part, ReasoningPart, TextPart, ToolPart
 
 
@@ -28,9 +27,8 @@ def item_texts(row: str) -> tuple[str, ...]:
     try:
         return tuple(str(memoryview(raw), "utf-8") for raw in _decode(row.encode()).content)
     except (msgspec.MsgspecError, ValueError):
-        # Lone surrogates and numbers that msgspec refuses: the items are written anew.
-        data: Any = jsjson.loads(row)
-        return tuple(map(jsjson.encode, data["content"]))
+        # Lone surrogates and numbers that msgspec refuses.
+        return tuple(jsonedit.items_at(row, ("content",)))
 
 
 class _InRow(Part):
