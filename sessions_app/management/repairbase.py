@@ -71,18 +71,8 @@ class RepairCommand(SutureCommand):
         json: bool,
         **options: Any,
     ) -> int:
-        if path == "-" and not (output or patch or dry_run):
-            raise ValueError(
-                "What comes from stdin cannot be repaired in place; name an --output (- is stdout)."
-            )
-        if output == "-" and json:
-            raise ValueError("--json and --output - would both write to stdout.")
-        wanted = FileOptions(
-            rules=self.rules or tuple(options["rule"]),
-            safety=options.get("safety") or self.safety,  # type: ignore[arg-type]
-            target=options["target"],
-            thinking=options["thinking"],
-        )
+        _check_usage(path, output, patch, dry_run, json)
+        wanted = self._options(options)
         with open_path(path) as original, _written(original, output, dry_run or bool(patch)) as store:
             report = file_repair(
                 store=store,
@@ -109,6 +99,14 @@ class RepairCommand(SutureCommand):
             self._in_words(report, to_stderr=output == "-")
         return 0 if report.complete else FOUND_IT
 
+    def _options(self, options: dict[str, Any]) -> FileOptions:
+        return FileOptions(
+            rules=self.rules or tuple(options["rule"]),
+            safety=options.get("safety") or self.safety,  # type: ignore[arg-type]
+            target=options["target"],
+            thinking=options["thinking"],
+        )
+
     def _write_patch(self, target: Path, store: Store, report: FileReport) -> None:
         if not isinstance(store, SqliteStore):
             raise ValueError("An SQL patch can only be made for a database.")
@@ -118,10 +116,14 @@ class RepairCommand(SutureCommand):
             return table if found is None else found.name
 
         undo = target.with_suffix(".undo.sql")
+        before, after = [one for one, _ in report.extents], [one for _, one in report.extents]
+        name = store.path.name
         target.write_text(
-            patch_sql(report.changes, made_for=store.path.name, table_name=real), encoding="utf-8"
+            patch_sql(report.changes, made_for=name, table_name=real, extents=before), encoding="utf-8"
         )
-        undo.write_text(undo_sql(report.changes, made_for=store.path.name, table_name=real), encoding="utf-8")
+        undo.write_text(
+            undo_sql(report.changes, made_for=name, table_name=real, extents=after), encoding="utf-8"
+        )
         self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
 
     def _in_words(self, report: FileReport, *, to_stderr: bool) -> None:
@@ -136,6 +138,13 @@ class RepairCommand(SutureCommand):
             write("Nothing to repair.")
         for repair in report.repairs:
             write(f"Repair {repair} is kept; take it back with: suture undo {repair}")
+
+
+def _check_usage(path: str | None, output: str | None, patch: str | None, dry_run: bool, json: bool) -> None:
+    if path == "-" and not (output or patch or dry_run):
+        raise ValueError("What comes from stdin cannot be repaired in place; name an --output (- is stdout).")
+    if output == "-" and json:
+        raise ValueError("--json and --output - would both write to stdout.")
 
 
 def _lines(session: SessionOutcome) -> Iterator[str]:

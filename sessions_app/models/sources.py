@@ -39,6 +39,8 @@ class Source(models.Model):
     error = models.TextField(blank=True, default="")
     note = models.TextField(blank=True, default="")
     """What the user should know of this source (a database that came without its WAL, a truncated export)."""
+    damage = models.JSONField(default=list)
+    """What SQLite's quick_check said at the last reading, [] = nothing."""
     sessions_total = models.PositiveIntegerField(default=0)
     sessions_imported = models.PositiveIntegerField(default=0)
     parts_imported = models.PositiveBigIntegerField(default=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -9,13 +10,17 @@ from pathlib import Path
 from sessions_app import stores
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules.base import Facts
-from sessions_app.models import Source
+from sessions_app.models import Source, values
 from sessions_app.stores.base import Store, StoreError
+from sessions_app.stores.sqlite.damage import quick_check
 from sessions_app.stores.sqlite.store import SqliteStore
 
+QUICK_SECONDS = 5.0
+"""The longest that somebody waits for SQLite's quick_check; the background import takes longer."""
 
-def store_facts(*, store: Store, native: bool, now: datetime) -> Facts:
-    """Facts of the whole store; ``session_facts`` adds what one session needs."""
+
+def store_facts(*, store: Store, native: bool, now: datetime, check: Sequence[str] = ()) -> Facts:
+    """Facts of the whole store; ``session_facts`` adds what one session needs. ``check`` is what ``store_damage`` found."""
     return Facts(
         store=store.kind,
         holders=tuple(f"{holder.command} (process {holder.pid})" for holder in store.holders()),
@@ -23,15 +28,24 @@ def store_facts(*, store: Store, native: bool, now: datetime) -> Facts:
         native=native,
         complete=store.kind in ("sqlite", "storage"),
         sessions=frozenset(map(str, store.session_ids())),
+        reads="opencode-v2" if "session_v2" in _columns(store) else "",
+        check=tuple(check),
         now=int(now.timestamp() * 1000),
     )
+
+
+def store_damage(*, store: Store, seconds: float = QUICK_SECONDS) -> list[str]:
+    """What SQLite's quick_check reports within ``seconds``, in its words; [] where nothing is wrong or there was no time to tell."""
+    if store.kind != "sqlite":
+        return []
+    return [values.shown(message) for message in quick_check(store.path, seconds=seconds).messages]
 
 
 def source_facts(*, source: Source, now: datetime) -> Facts:
     """Facts of a source's store, none where it cannot be read just now."""
     try:
         with stores.open_store(Path(source.file), source.kind) as store:
-            return store_facts(store=store, native=source.native, now=now)
+            return store_facts(store=store, native=source.native, now=now, check=source.damage)
     except StoreError:
         return Facts()
 

@@ -19,10 +19,10 @@ from sessions_app import stores
 from sessions_app.domain.model import Row
 from sessions_app.domain.rules.base import Facts
 from sessions_app.models import ImportJob, Session, Source, values
-from sessions_app.stores.base import Mark, Store, StoreError
+from sessions_app.stores.base import Mark, Problem, Store, StoreError
 
 from .audit import audit_record
-from .facts import is_native, store_facts
+from .facts import is_native, store_damage, store_facts
 from .mirror import session_fields
 from .purging import source_purge
 from .reading import BUSY, session_read, source_problems_write
@@ -33,6 +33,8 @@ type Clock = Callable[[], datetime]
 
 FORGOTTEN = timedelta(minutes=10)
 """A queued job waits its turn behind others; after so long its task is taken to be lost, and a second one does no harm."""
+CHECK_SECONDS = 30.0
+"""The longest that an import spends on asking SQLite whether the file is whole."""
 _LIST_BATCH = 500
 
 
@@ -99,7 +101,7 @@ def source_import(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
         with stores.open_store(Path(job.source.file), job.source.kind) as store:
             if job.started_at is None:
                 _begin(job, store, clock)
-            facts = store_facts(store=store, native=job.source.native, now=clock())
+            facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)
             while time.monotonic() < deadline:
                 if _cancelled(job, clock):
                     return False
@@ -196,10 +198,12 @@ def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
         mark = changes.mark
     else:
         mark = store.mark()
-    source_problems_write(source=source, problems=store.problems)
+    source.damage = store_damage(store=store, seconds=CHECK_SECONDS)
+    damage = [Problem("database", message, "sqlite-corrupt") for message in source.damage]
+    source_problems_write(source=source, problems=[*store.problems, *damage])
     source.sync_mark = mark.to_json()
     source.last_read_at, source.dialects = clock(), list(store.dialects)
-    source.save(update_fields=("sync_mark", "last_read_at", "dialects"))
+    source.save(update_fields=("sync_mark", "last_read_at", "dialects", "damage"))
     job.total = Session.objects.filter(source=source, pending=True).count()
     job.save(update_fields=("total",))
 

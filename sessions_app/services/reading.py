@@ -40,7 +40,7 @@ def session_refresh(*, session: Session, now: datetime) -> Refresh:
         return Refresh(session_scan(session=session, now=now))
     try:
         with stores.open_store(Path(source.file), source.kind) as store:
-            facts = store_facts(store=store, native=source.native, now=now)
+            facts = store_facts(store=store, native=source.native, now=now, check=source.damage)
             return Refresh(session_read(session=session, store=store, facts=facts, now=now))
     except StoreError as problem:
         return Refresh(problem=f"{problem.words} {problem.next_step}".strip())

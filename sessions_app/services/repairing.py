@@ -89,7 +89,9 @@ def repair_plan(*, session: Session, options: RepairOptions, now: datetime, forc
         raise RepairRefused("store", session.error or "The rows of this session could not be read.")
     try:
         with stores.open_store(Path(session.source.file), session.source.kind) as store:
-            facts = store_facts(store=store, native=session.source.native, now=now)
+            facts = store_facts(
+                store=store, native=session.source.native, now=now, check=session.source.damage
+            )
             holders = tuple(store.holders()) if session.source.live else ()
     except StoreError as problem:
         raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
@@ -160,7 +162,7 @@ def _plan_to_apply(
     session: Session, store: Store, options: RepairOptions, expected_hash: str, force: bool, now: datetime
 ) -> Planned:
     rows = store.read(stored_id(session))
-    facts = store_facts(store=store, native=session.source.native, now=now)
+    facts = store_facts(store=store, native=session.source.native, now=now, check=session.source.damage)
     if expected_hash and rowdoc.rows_hash(rows) != expected_hash:
         known = session_rows(session) if session.rows_hash == expected_hash else None
         changed = what_changed(known, rows) if known is not None else []
@@ -329,7 +331,7 @@ def mirror_follow(*, repair: Repair, store: Store, now: datetime) -> None:
         session.repaired_at = now
     session.save(update_fields=("pending", "repaired_at"))
     try:
-        facts = store_facts(store=store, native=session.source.native, now=now)
+        facts = store_facts(store=store, native=session.source.native, now=now, check=session.source.damage)
         session_read(session=session, store=store, facts=facts, now=now)
     except Exception as problem:
         log.exception("the mirror could not follow a repair", repair=repair.public_id)

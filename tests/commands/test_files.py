@@ -513,3 +513,19 @@ def test_export_gives_every_row_back(suture, poisoned):
     with stores.open_store(poisoned) as store:
         (rows,) = store.read_all()
     assert rowdoc.rows_hash(rowdoc.parse(document)) == rowdoc.rows_hash(rows)
+
+
+def test_scan_tells_of_a_damaged_database(suture, poisoned):
+    with sqlite3.connect(poisoned) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        page = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'event'").fetchone()[0]
+    connection.close()
+    with poisoned.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+    (session,) = suture("scan", poisoned, "--json").json["sessions"]
+
+    assert {"sqlite-corrupt", "duplicate-call-id-in-message"} <= {
+        finding["rule"] for finding in session["findings"]
+    }

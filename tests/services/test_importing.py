@@ -340,3 +340,37 @@ def test_databases_of_the_real_client_come_through_whole(name, tmp_path):
             assert rowdoc.rows_hash(session_rows(source.sessions.get(stored_id=rows.id))) == rowdoc.rows_hash(
                 rows
             )
+
+
+def test_a_damaged_database_is_told_and_what_can_be_read_is_read(sample_db):
+    with sqlite3.connect(sample_db) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+        page = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'event' AND type = 'table'"
+        ).fetchone()[0]
+    connection.close()
+    with sample_db.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+
+    source, job = attach(sample_db)
+    run(job)
+
+    source.refresh_from_db()
+    assert source.damage
+    assert source.sessions_imported == source.sessions_total > 5
+    assert SourceProblem.objects.filter(source=source, session_id_stored="").exists()
+    assert set(Session.objects.filter(findings__rule="sqlite-corrupt").values_list("health", flat=True)) <= {
+        "at-risk",
+        "blocked",
+        "unreadable",
+    }
+    assert Session.objects.filter(findings__rule="sqlite-corrupt").exists()
+
+
+def test_a_database_without_damage_has_none(sample_db):
+    source, job = attach(sample_db)
+    run(job)
+
+    source.refresh_from_db()
+    assert source.damage == []

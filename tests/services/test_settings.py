@@ -6,14 +6,17 @@ import os
 import stat
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
+from django.utils import timezone
 
 from sessions_app import env
 from sessions_app.secretkey import kept_key
+from sessions_app.services.workers import worker_beat
 
 
 def test_a_boolean_that_is_neither_yes_nor_no_is_named_with_its_value(monkeypatch):
@@ -144,4 +147,13 @@ def test_readyz_says_ready_when_the_tables_are_up_to_date():
     answer = Client().get("/readyz")
 
     assert answer.status_code == 200
-    assert answer.json() == {"ready": True}
+    assert answer.json() == {"ready": True, "worker": False}
+
+
+@pytest.mark.django_db
+def test_readyz_says_that_a_worker_lives_for_half_a_minute_after_its_beat():
+    worker_beat(worker_id="w1", now=timezone.now())
+    assert Client().get("/readyz").json()["worker"] is True
+
+    worker_beat(worker_id="w1", now=timezone.now() - timedelta(seconds=31))
+    assert Client().get("/readyz").json()["worker"] is False

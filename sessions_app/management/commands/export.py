@@ -1,38 +1,117 @@
-"""``suture export``: one session as a row document, Suture's own lossless form."""
+"""``suture export``: one session in any form that can be handed back."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from argparse import ArgumentParser
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain import rowdoc
+from sessions_app.domain import dialects
 from sessions_app.management.base import (
+    FOUND_IT,
     SutureCommand,
     one_session,
     open_path,
     path_argument,
     session_argument,
+    target_arguments,
 )
+from sessions_app.services.facts import is_native, store_facts
+from sessions_app.services.filerepair import session_target
+from sessions_app.services.handback.handing import FORMS, WORDS, HandBackRefused, Handed, HandOptions, handed
+from sessions_app.services.repairing import RepairOptions
+from sessions_app.stores.base import Store
+
+_BINARY = ("database", "tree")
 
 
 class Command(SutureCommand):
-    help = "Write a session as a row document: every row as stored, one JSON document."
+    help = (
+        "Write a session for handing back: "
+        + "; ".join(f"{form}: {WORDS[form].lower()}" for form in FORMS)
+        + "."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
         session_argument(parser)
+        target_arguments(parser)
         parser.add_argument(
-            "--as", dest="form", choices=("rows",), default="rows", help="the form (default: %(default)s)"
+            "--as", dest="form", choices=FORMS, default="rows", help="the form (default: %(default)s)"
         )
         parser.add_argument("--output", metavar="FILE", help="left out: stdout")
+        parser.add_argument("--as-stored", action="store_true", help="without repairing it first")
+        parser.add_argument(
+            "--rule",
+            action="append",
+            default=[],
+            metavar="CODE",
+            help="repair only this rule; may be given several times",
+        )
+        parser.add_argument(
+            "--safety", choices=("safe", "lossy"), default="safe", help="how far that repair may go"
+        )
+        parser.add_argument(
+            "--same-ids",
+            action="store_true",
+            help="an export under the session's own ids, to be imported after deleting the session",
+        )
+        parser.add_argument(
+            "--children", action="store_true", help="an export with the subagents' sessions, as a zip"
+        )
 
-    def run(self, *, path: str | None, session: list[str], output: str | None, **options: Any) -> int:
+    def run(
+        self, *, path: str | None, session: list[str], form: str, output: str | None, **options: Any
+    ) -> int:
+        if output is None and (form in _BINARY or options["children"]) and sys.stdout.isatty():
+            raise ValueError("This is a binary file; name an --output.")
+        if output is not None and Path(output).exists():
+            raise ValueError(f"{output} exists already; choose another name.")
         with open_path(path) as store:
-            document = rowdoc.dump(store.read(one_session(store, session)))
-        if output is None:
-            self.stdout.write(document)
-        else:
-            Path(output).write_text(document + "\n", encoding="utf-8")
+            wish = self._wish(store, one_session(store, session), **options)
+            native = path != "-" and is_native(store.path)
+            facts = store_facts(store=store, native=native, now=datetime.now(UTC))
+            rows = store.read(one_session(store, session))
+            try:
+                with handed(
+                    store=store, rows=rows, facts=facts, form=form, options=wish, source=store.path.name
+                ) as made:  # type: ignore[arg-type]
+                    self._write(made, output)
+            except HandBackRefused as refusal:
+                self.say(refusal.words)
+                return 2 if refusal.kind == "form" else FOUND_IT
+        for note in made.notes:
+            self.say(note)
+        if output is not None:
             self.say(f"Written to {output}.")
         return 0
+
+    def _wish(self, store: Store, session_id: str, **options: Any) -> HandOptions:
+        decoded = dialects.decode(store.read(session_id))
+        repair = RepairOptions(
+            rules=tuple(options["rule"]),
+            safety=options["safety"],
+            target=session_target(options["target"], options["thinking"], decoded),
+        )
+        return HandOptions(
+            repaired=not options["as_stored"],
+            fresh=not options["same_ids"],
+            children=options["children"],
+            secrets=True,
+            repair=repair,
+        )
+
+    def _write(self, made: Handed, output: str | None) -> None:
+        if output is not None:
+            if made.path is not None:
+                shutil.copyfile(made.path, output)
+            else:
+                Path(output).write_bytes(made.data)
+        elif made.path is None:
+            self.stdout.write(made.data.decode("utf-8", "surrogateescape"), ending="")
+        else:
+            with made.path.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)

@@ -20,7 +20,7 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
-from sessions_app.services.facts import is_native, session_facts, store_facts
+from sessions_app.services.facts import is_native, session_facts, store_damage, store_facts
 from sessions_app.services.filerepair import session_target
 from sessions_app.stores.base import Store, StoreError
 
@@ -76,7 +76,9 @@ class Command(SutureCommand):
     def _sessions(
         self, store: Store, *, native: bool, session: list[str], target: str, thinking: str, **_: Any
     ) -> Iterator[dict[str, Any]]:
-        facts = store_facts(store=store, native=native, now=datetime.now(UTC))
+        facts = store_facts(
+            store=store, native=native, now=datetime.now(UTC), check=store_damage(store=store)
+        )
         titles = {row["id"]: row.get("title") for row in store.sessions()}
         for session_id in session or titles:
             try:

@@ -1,0 +1,145 @@
+"""``suture bulk-repair``: repair many imported sessions as one batch with one undo."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.http import QueryDict
+from django.utils import timezone
+
+from sessions_app.management.base import FOUND_IT, SutureCommand
+from sessions_app.models import RepairBatch
+from sessions_app.selectors.bulk import report_rows
+from sessions_app.selectors.filters import SessionFilter
+from sessions_app.services.bulk import BulkOptions, BulkRefused, Selection, bulk_start, bulk_undo
+from sessions_app.services.bulkpreview import BulkPreview, bulk_preview
+from sessions_app.services.bulkrun import bulk_run_chunk
+from sessions_app.services.database import database_prepare
+
+
+class Command(SutureCommand):
+    help = "Repair the imported sessions that a filter finds, as one batch that one --undo takes back."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--filter",
+            default="",
+            metavar="QUERY",
+            help="as in the address of the sessions page: health=blocked&rule=stuck-tool; left out: all sessions",
+        )
+        parser.add_argument(
+            "--rule",
+            action="append",
+            default=[],
+            metavar="CODE",
+            help="only this rule; may be given several times",
+        )
+        parser.add_argument(
+            "--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go"
+        )
+        parser.add_argument("--reason", default="", help="kept with every repair")
+        parser.add_argument(
+            "--stop-on-failure", action="store_true", help="stop at the first session that fails"
+        )
+        parser.add_argument(
+            "--force", action="store_true", help="also close what a running client may be working on"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
+        parser.add_argument(
+            "--resume", metavar="BATCH", type=UUID, help="go on with a batch that was interrupted"
+        )
+        parser.add_argument("--undo", metavar="BATCH", type=UUID, help="take a whole batch back")
+        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
+
+    def run(
+        self, *, json: bool, dry_run: bool, resume: UUID | None, undo: UUID | None, **options: Any
+    ) -> int:
+        database_prepare()
+        try:
+            if dry_run:
+                return self._tell_preview(_preview(options), json)
+            return self._finish(_batch(resume, undo, options), json)
+        except BulkRefused as refusal:
+            self.say(str(refusal))
+            return FOUND_IT
+
+    def _tell_preview(self, preview: BulkPreview, json: bool) -> int:
+        if json:
+            rules = [
+                {"rule": line.rule, "sessions": line.sessions, "taken": line.taken, "why": line.why}
+                for line in preview.rules
+            ]
+            skipped = [{"why": skip.why, "sessions": skip.sessions} for skip in preview.skipped]
+            numbers = {"total": preview.total, "repairable": preview.repairable, "unjudged": preview.unjudged}
+            self.result({**numbers, "rules": rules, "skipped": skipped})
+            return 0
+        self.tell(f"{preview.words}: {preview.repairable} of {preview.total} sessions would be repaired.")
+        for line in preview.rules:
+            self.tell(
+                f"  {line.sessions:6} {line.rule}: {'repaired' if line.taken else f'left alone, {line.why}'}"
+            )
+        for skip in preview.skipped:
+            self.tell(f"  {skip.sessions:6} skipped: {skip.why}")
+        return 0
+
+    def _finish(self, batch: RepairBatch, json: bool) -> int:
+        while bulk_run_chunk(batch_id=batch.pk, clock=timezone.now):
+            batch.refresh_from_db()
+            self.say(f"{batch.done} of {batch.total}")
+        batch.refresh_from_db()
+        counts = {"repaired": batch.repaired, "skipped": batch.skipped, "failed": batch.failed}
+        if json:
+            sessions = [row for row in report_rows(batch) if row["outcome"] != "nothing"]
+            self.result({"batch": str(batch.public_id), "state": batch.state, **counts, "sessions": sessions})
+        else:
+            self.tell(
+                f"Batch {batch.public_id} is {batch.get_state_display().lower()}: {batch.repaired} repaired, {batch.skipped} skipped, {batch.failed} failed."
+            )
+            if batch.error:
+                self.tell(batch.error)
+            if batch.repaired and batch.state == RepairBatch.State.DONE:
+                self.tell(f"Take it back with: suture bulk-repair --undo {batch.public_id}")
+        return FOUND_IT if batch.failed or batch.state == RepairBatch.State.FAILED else 0
+
+
+def _preview(options: dict[str, Any]) -> BulkPreview:
+    return bulk_preview(
+        selection=_selection(options), options=_options(options), now=timezone.now(), samples=0
+    )
+
+
+def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> RepairBatch:
+    now = timezone.now()
+    if resume is None and undo is None:
+        return bulk_start(
+            selection=_selection(options),
+            options=_options(options),
+            reason=options["reason"],
+            actor="command",
+            face="command",
+            now=now,
+        )
+    batch = RepairBatch.objects.filter(public_id=undo or resume).first()
+    if batch is None:
+        raise ValueError(f"There is no batch {undo or resume}.")
+    if undo is not None:
+        bulk_undo(batch=batch, actor="command", face="command", now=now)
+    return batch
+
+
+def _selection(options: dict[str, Any]) -> Selection:
+    wanted = SessionFilter.from_query(QueryDict(options["filter"]))
+    if wanted.ignored:
+        raise ValueError(f"The filter does not understand {', '.join(wanted.ignored)}.")
+    return Selection(filter=wanted)
+
+
+def _options(options: dict[str, Any]) -> BulkOptions:
+    return BulkOptions(
+        rules=tuple(options["rule"]),
+        safety=options["safety"],
+        stop_on_failure=options["stop_on_failure"],
+        force=options["force"],
+    )
