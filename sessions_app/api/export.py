@@ -1,38 +1,37 @@
-"""A session handed back: as a row document, or as SQL that repairs it where it lies."""
+"""A session handed back in every form (issue C 5)."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from ninja import Query, Router
 
-from sessions_app.domain import rowdoc
-from sessions_app.models import Session
-from sessions_app.selectors.rows import session_rows
+from sessions_app.downloads import attachment
 from sessions_app.services.audit import audit_record
-from sessions_app.services.handback.patch import patch_sql
-from sessions_app.services.repairing import RepairOptions, repair_plan
-from sessions_app.services.writing import RepairRefused
+from sessions_app.services.handback.handing import Form, HandBackRefused, HandOptions, session_handed
+from sessions_app.services.repairing import RepairOptions
 
 from .access import session_for_reading
 from .auth import actor
 from .problems import Problem, ProblemOut
-from .repairs import refused
 from .schemas import Id, Safety
 
 router = Router(tags=["export"])
 
-Form = Literal["rows", "patch"]
-
+_STATUS = {"form": 409, "nothing": 409, "store": 503}
 _FILES = {
     "responses": {
         200: {
-            "description": "The file",
+            "description": "The file. What whoever gets it has to know is in `X-Suture-Note`, a sentence each.",
             "content": {
                 "application/json": {"schema": {}},
                 "application/sql": {"schema": {"type": "string"}},
+                "text/markdown": {"schema": {"type": "string"}},
+                "application/zip": {"schema": {"type": "string", "format": "binary"}},
+                "application/gzip": {"schema": {"type": "string", "format": "binary"}},
+                "application/vnd.sqlite3": {"schema": {"type": "string", "format": "binary"}},
             },
         }
     }
@@ -41,7 +40,7 @@ _FILES = {
 
 @router.get(
     "sessions/{sid}/export",
-    response={404: ProblemOut, 409: ProblemOut, 503: ProblemOut},
+    response={404: ProblemOut, 409: ProblemOut, 422: ProblemOut, 503: ProblemOut},
     summary="Hand a session back",
     openapi_extra=_FILES,
 )
@@ -49,41 +48,34 @@ def session_export(
     request: HttpRequest,
     sid: Id,
     form: Annotated[Form, Query(alias="as")] = "rows",
-    safety: Annotated[Safety, Query(description="of the repairs in a patch")] = "safe",
-) -> HttpResponse:
-    """``rows``: every row as stored, Suture's own lossless document. ``patch``: SQL for ``sqlite3 opencode.db < patch.sql`` that repairs
-    the session in one transaction, and changes nothing where a row is not what it was."""
+    safety: Annotated[Safety, Query(description="how far the repair in it may go")] = "safe",
+    repaired: Annotated[bool, Query(description="as it is after the repair, else as stored")] = True,
+    ids: Annotated[
+        str, Query(pattern="^(fresh|same)$", description="of an export: same = delete the session first")
+    ] = "fresh",
+    children: Annotated[bool, Query(description="an export with the subagents' sessions, as a zip")] = False,
+) -> HttpResponseBase:
+    """``rows``: every row as stored, Suture's own lossless document. ``export``: what ``opencode import`` takes, under fresh ids.
+    ``patch``: SQL for ``sqlite3 opencode.db < patch.sql`` that repairs the session in one transaction, and changes nothing where a row is
+    not what it was; ``undo`` takes it back. ``database``, ``tree``: a copy of the whole store with this session repaired; log-ins are
+    blanked. ``report``: Markdown for a ticket. ``bundle``: the rows with every text masked."""
     session = session_for_reading(request, sid)
-    text, kind, ending = _rows(session) if form == "rows" else _patch(session, safety)
+    now = timezone.now()
+    options = HandOptions(
+        repaired=repaired, fresh=ids == "fresh", children=children, repair=RepairOptions(safety=safety)
+    )
+    try:
+        with session_handed(session=session, form=form, options=options, now=now) as made:
+            response = attachment(made)
+    except HandBackRefused as refusal:
+        raise Problem(_STATUS[refusal.kind], refusal.words, kind=refusal.kind) from refusal
     audit_record(
         action="export.made",
         actor=actor(request),
         face="api",
-        now=timezone.now(),
+        now=now,
         subject=("session", session.pk),
         session=session.stored_id,
         form=form,
     )
-    response = HttpResponse(text, content_type=kind)
-    name = (
-        "".join(letter for letter in session.stored_id if letter.isalnum() or letter in "_-")[:80]
-        or "session"
-    )
-    response["Content-Disposition"] = f'attachment; filename="{name}.{ending}"'
     return response
-
-
-def _rows(session: Session) -> tuple[str, str, str]:
-    return rowdoc.dump(session_rows(session)), "application/json", "json"
-
-
-def _patch(session: Session, safety: Safety) -> tuple[str, str, str]:
-    if session.source.kind != "sqlite":
-        raise Problem(409, "A patch is for a database; this session comes from another kind of store.")
-    try:
-        planned = repair_plan(session=session, options=RepairOptions(safety=safety), now=timezone.now())
-    except RepairRefused as refusal:
-        raise refused(refusal) from refusal
-    if not planned.plan.changes:
-        raise Problem(409, "There is nothing to repair with these options.", kind="nothing")
-    return patch_sql(planned.plan.changes, made_for=session.stored_id), "application/sql", "sql"

@@ -24,6 +24,7 @@ from sessions_app.stores.journal import Entry
 
 from .facts import is_native, session_facts, store_facts
 from .filereport import FileReport, SessionOutcome
+from .handback.patch import extent
 from .repairing import operation_document, plan_rules
 from .writing import RepairRefused, clients_of, full_backup, held_words, journal, named
 
@@ -82,6 +83,8 @@ def file_repair(
             continue
         changes = _plan_into(outcome, rows, options, session_facts(facts, rows), clients)
         report.changes += changes
+        if changes:
+            report.extents.append((extent(rows), extent(dialects.apply(rows, changes))))
         if not changes or dry_run:
             continue
         group.outcomes.append(outcome)

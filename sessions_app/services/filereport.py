@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from sessions_app.domain.repair import RowChange
 
+from .handback.patch import Extent
+
 
 @dataclass(slots=True)
 class SessionOutcome:
@@ -42,6 +44,8 @@ class FileReport:
     warnings: list[str] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
     """Every row change, in order: what a patch is written from."""
+    extents: list[tuple[Extent, Extent]] = field(default_factory=list)
+    """How much each changed session holds, before and after: a patch is refused where the session went on."""
 
     @property
     def complete(self) -> bool:

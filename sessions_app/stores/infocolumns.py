@@ -91,6 +91,11 @@ def edited(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> st
     return edit(text, edits)
 
 
+def info_text(row: Row) -> str:
+    """The client's session object for a row; columns that are NULL are left out."""
+    return edited("{}", {}, {column: value for column, value in row.items() if value is not None})
+
+
 def _collect(text: str, at: int, path: JsonPath, found: dict[str, Any]) -> None:
     for member in members(text, at)[0]:
         here = (*path, member.key)

@@ -1,62 +1,190 @@
-"""A repair as an SQL script for ``sqlite3 opencode.db < patch.sql``.
+"""A repair as an SQL script for ``sqlite3 opencode.db < patch.sql`` (issue C 5d).
 
-One transaction. Every row is first compared with what the repair was planned for; a row that differs breaks a named constraint, whose name is
-the message, and the whole script is rolled back.
+One transaction. Every row is first compared with what the repair was planned for, and every session with the number and size of the rows
+that it had; what differs breaks a named constraint, whose name is the message, and the whole script is rolled back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange, inverted
 
+_OWNED = ("message", "part", "session_message")
 
-def patch_sql(changes: Sequence[RowChange], *, made_for: str, table_name: Callable[[str], str] = str) -> str:
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a session holds: table -> (rows, bytes of ``data``). Rows that came or went since a plan was made show here."""
+
+    session_id: str
+    tables: tuple[tuple[str, int, int], ...]
+
+
+def extent(rows: SessionRows) -> Extent:
+    """The extent of a session: of its V1 tables where it has V1 rows, of its V2 table where it has V2 rows."""
+    tables = (
+        *(_OWNED[:2] if rows.messages or rows.parts else ()),
+        *(_OWNED[2:] if rows.session_message else ()),
+    )
+    held = {"message": rows.messages, "part": rows.parts, "session_message": rows.session_message}
+    # A part may be filed under another session than its message (rules 2.29); SQL counts by the column.
+    own = {
+        name: [row for row in found if row.get("session_id") == rows.session.get("id")]
+        for name, found in held.items()
+    }
+    return Extent(
+        rows.id,
+        tuple(
+            (name, len(own[name]), sum(_bytes(row.get("data")) for row in own[name]))
+            for name in _OWNED
+            if name in tables
+        ),
+    )
+
+
+def patch_sql(
+    changes: Sequence[RowChange],
+    *,
+    made_for: str,
+    table_name: Callable[[str], str] = str,
+    extents: Sequence[Extent] = (),
+) -> str:
     """The script. ``made_for`` names the file in its first line; ``table_name`` gives the real name of a table of the interchange."""
     lines = [
         f"-- Suture: {len(changes)} row changes for {_comment(made_for)}. Close the client, keep a copy of the file, then run",
         "--   sqlite3 FILE < THIS",
         "-- If any row is not what the repair was planned for, nothing is written.",
         ".bail on",
+        ".timeout 5000",
         "PRAGMA foreign_keys = OFF;",
         "BEGIN IMMEDIATE;",
     ]
-    for number, change in enumerate(changes):
-        lines += _guard(number, change, table_name(change.table))
+    guards = _Guards()
+    for extent_ in extents:
+        lines += guards.of_session(extent_, table_name)
     for change in changes:
-        lines.append(_write(change, table_name(change.table)))
-    return "\n".join([*lines, "COMMIT;", ""])
+        lines += guards.of_row(change, table_name(change.table))
+    lines += _writes(changes, table_name)
+    for change in changes:
+        if change.table == "message" and change.after is None:
+            lines += guards.no_parts_left(change, table_name("part"))
+    lines += [
+        "COMMIT;",
+        f".print Suture: {len(changes)} rows changed.",
+        "",
+    ]
+    return "\n".join(lines)
 
 
-def undo_sql(changes: Sequence[RowChange], *, made_for: str, table_name: Callable[[str], str] = str) -> str:
-    """The script that takes ``patch_sql`` of the same changes back, under the same guard."""
-    return patch_sql(inverted(tuple(changes)), made_for=made_for, table_name=table_name)
+def undo_sql(
+    changes: Sequence[RowChange],
+    *,
+    made_for: str,
+    table_name: Callable[[str], str] = str,
+    extents: Sequence[Extent] = (),
+) -> str:
+    """The script that takes ``patch_sql`` of the same changes back, under the same guard. ``extents``: after the patch."""
+    return patch_sql(inverted(tuple(changes)), made_for=made_for, table_name=table_name, extents=extents)
 
 
-def _guard(number: int, change: RowChange, table: str) -> Iterator[str]:
-    key = ",".join(str(value) for value in change.key.values())
-    if change.before is None:
-        words = f"{change.table} {key} exists already; nothing was written"
-        count, where = 0, change.key
-    else:
-        words = f"{change.table} {key} changed since this patch was made; nothing was written"
-        count, where = 1, change.before
-    guard = f"temp.suture_guard_{number}"
-    yield f"CREATE TEMP TABLE suture_guard_{number} (found INTEGER CONSTRAINT {_name(words)} CHECK (found = {count}));"
-    yield f"INSERT INTO {guard} SELECT count(*) FROM main.{_name(table)} WHERE {_matches(where)};"
+class _Guards:
+    """Temporary tables with a constraint that fails, in words, where a count is not as planned."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def of_row(self, change: RowChange, table: str) -> Iterator[str]:
+        key = _key(change)
+        if change.before is None:
+            words, count, where = f"{change.table} {key} exists already; nothing was written", 0, change.key
+        else:
+            words, count, where = (
+                f"{change.table} {key} changed since this patch was made; nothing was written",
+                1,
+                change.before,
+            )
+        yield from self._guard(
+            words, str(count), f"SELECT count(*) FROM main.{_name(table)} WHERE {_matches(where)}"
+        )
+
+    def of_session(self, held: Extent, table_name: Callable[[str], str]) -> Iterator[str]:
+        words = f"session {held.session_id} went on since this patch was made; nothing was written"
+        for table, count, size in held.tables:
+            yield from self._guard(
+                words,
+                str(count * 10**12 + size),
+                f"SELECT count(*) * 1000000000000 + coalesce(sum(length(CAST(data AS BLOB))), 0) FROM main.{_name(table_name(table))} "
+                f"WHERE session_id = {_value(held.session_id)}",
+            )
+
+    def no_parts_left(self, change: RowChange, table: str) -> Iterator[str]:
+        words = f"message {_key(change)} has parts that this patch does not know; nothing was written"
+        query = f"SELECT count(*) FROM main.{_name(table)} WHERE message_id IS {_value(change.key['id'])}"
+        yield from self._guard(words, "0", query)
+
+    def _guard(self, words: str, wanted: str, query: str) -> Iterator[str]:
+        table = f"suture_guard_{self._number}"
+        self._number += 1
+        yield f"CREATE TEMP TABLE {table} (found INTEGER CONSTRAINT {_name(words)} CHECK (found = {wanted}));"
+        yield f"INSERT INTO temp.{table} {query};"
 
 
-def _write(change: RowChange, table: str) -> str:
-    where = _matches(change.key)
-    if change.after is None:
-        return f"DELETE FROM main.{_name(table)} WHERE {where};"
-    if change.before is None:
-        columns = ", ".join(_name(column) for column in change.after)
-        return f"INSERT INTO main.{_name(table)} ({columns}) VALUES ({', '.join(_value(value) for value in change.after.values())});"
-    altered = {column: value for column, value in change.after.items() if change.before.get(column) != value}
-    assignments = ", ".join(f"{_name(column)} = {_value(value)}" for column, value in altered.items())
-    return f"UPDATE main.{_name(table)} SET {assignments} WHERE {where};"
+def _writes(changes: Sequence[RowChange], table_name: Callable[[str], str]) -> Iterator[str]:
+    """Rows that go make room first; rows that get another id step aside before any of them takes its new one."""
+    for change in changes:
+        if change.after is None:
+            yield f"DELETE FROM main.{_name(table_name(change.table))} WHERE {_matches(change.key)};"
+    moved = [
+        change
+        for change in changes
+        if change.before is not None and change.after is not None and _moves(change)
+    ]
+    aside = {
+        id(change): dict.fromkeys(change.key, f"suture-aside-{number}") for number, change in enumerate(moved)
+    }
+    for change in moved:
+        yield _update(change, table_name, change.key, aside[id(change)])
+    for change in changes:
+        if change.after is not None and change.before is not None:
+            altered = {
+                column: value
+                for column, value in change.after.items()
+                if not _same(change.before.get(column), value)
+            }
+            key = aside.get(id(change), change.key)
+            yield _update(
+                change,
+                table_name,
+                key,
+                {**altered, **{column: change.after[column] for column in change.key}}
+                if key is not change.key
+                else altered,
+            )
+        elif change.after is not None:
+            columns = ", ".join(_name(column) for column in change.after)
+            values = ", ".join(_value(value) for value in change.after.values())
+            yield f"INSERT INTO main.{_name(table_name(change.table))} ({columns}) VALUES ({values});"
+
+
+def _moves(change: RowChange) -> bool:
+    assert change.after is not None
+    return any(change.after.get(column) != value for column, value in change.key.items())
+
+
+def _same(left: object, right: object) -> bool:
+    return type(left) is type(right) and left == right
+
+
+def _update(change: RowChange, table_name: Callable[[str], str], key: Row, values: Row) -> str:
+    assignments = ", ".join(f"{_name(column)} = {_value(value)}" for column, value in values.items())
+    return f"UPDATE main.{_name(table_name(change.table))} SET {assignments} WHERE {_matches(key)};"
+
+
+def _key(change: RowChange) -> str:
+    return ",".join(str(value) for value in change.key.values())
 
 
 def _matches(row: Row) -> str:
@@ -70,6 +198,12 @@ def _name(text: str) -> str:
 def _comment(text: str) -> str:
     """One line without control characters: a stored id must not end a comment or a statement."""
     return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _bytes(value: object) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    return len(str(value).encode("utf-8", "surrogateescape")) if value is not None else 0
 
 
 def _value(value: object) -> str:
@@ -88,4 +222,8 @@ def _value(value: object) -> str:
 
 
 def _is_plain(text: Iterable[str]) -> bool:
-    return all(character >= " " and not "\ud800" <= character <= "\udfff" for character in text)
+    """Printable by itself: control characters, and line ends that a mailer or an editor may change, are written as bytes."""
+    return all(
+        character >= " " and character not in "\x7f\x85\u2028\u2029" and not "\ud800" <= character <= "\udfff"
+        for character in text
+    )

@@ -1,0 +1,185 @@
+"""A session with its structure kept and its texts masked, to be attached to a bug report (issue C 5g)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from sessions_app.domain import dialects, jsjson
+from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.rowdoc import document, rows_hash, to_text
+from sessions_app.domain.scan import SessionScan, scan
+
+from .masking import Masker
+
+_KEPT: Final = frozenset(
+    {
+        "type", "role", "id", "tool", "status", "mode", "agent", "variant", "finish", "rawFinish", "reason", "mime", "version",
+        "tail_start_id", "hash", "snapshot", "outcome", "vcs", "media_type", "mediaType", "format", "level",
+    }
+)  # fmt: skip
+"""Members whose text says how a session is built, not what was said in it. Ids (``...ID``, ``...Id``, ``..._id``) are kept too."""
+
+_SAID: Final = frozenset(
+    {
+        "input",
+        "output",
+        "structured",
+        "result",
+        "title",
+        "raw",
+        "description",
+        "prompt",
+        "command",
+        "arguments",
+        "diffs",
+        "baseline",
+    }
+)
+_PATHS: Final = frozenset({"directory", "worktree", "cwd", "root", "sandboxes", "path"})
+_ID = re.compile(r"(?:.*ID|.*Id|.*_id)\Z")
+_PLAIN = re.compile(r"[A-Za-z0-9_.:|+/=@-]{0,128}\Z")
+"""What machines make of ids and names. Anything else, such as a shell command that became a tool's name, is masked."""
+
+_LONGEST_ID: Final = 100
+
+_JSON_COLUMNS: Final = frozenset(
+    {
+        "data",
+        "summary_diffs",
+        "metadata",
+        "revert",
+        "permission",
+        "model",
+        "sandboxes",
+        "snapshot",
+        "commands",
+    }
+)
+
+
+def redacted(rows: SessionRows) -> SessionRows:
+    """The rows with every text masked. The same rows always give the same masks."""
+    masker = Masker(hashlib.sha256(b"suture bundle\0" + rows_hash(rows).encode()).digest())
+    mask = _Mask(masker)
+    return replace(
+        rows,
+        session=mask.row(rows.session),
+        messages=[mask.row(row) for row in rows.messages],
+        parts=[mask.row(row) for row in rows.parts],
+        session_message=[mask.row(row) for row in rows.session_message],
+        projects=[mask.row(row) for row in rows.projects if row.get("id") == rows.session.get("project_id")],
+        epoch=None if rows.epoch is None else mask.row(rows.epoch),
+        siblings=[mask.row(row) for row in rows.siblings],
+    )
+
+
+def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:
+    """The bundle: a row document that ``suture scan`` reads, with what was found beside it.
+
+    ``not_reproduced`` names findings of the session that the masked rows do not show, so that nobody is misled.
+    """
+    own = replace(
+        rows, projects=[row for row in rows.projects if row.get("id") == rows.session.get("project_id")]
+    )
+    masked = redacted(own)
+    before, after = (scan(dialects.decode(one)) for one in (own, masked))
+    shown = {_finding_key(finding) for finding in _findings(after)}
+    header = {
+        **made_by,
+        "masked": "texts, names of files, media and secrets; ids, kinds, times, sizes and counts are as stored",
+        "health": before.health,
+        "findings": _findings(before),
+        "not_reproduced": [finding for finding in _findings(before) if _finding_key(finding) not in shown],
+    }
+    return to_text({"suture_bundle": header, **document(masked)})
+
+
+def _findings(result: SessionScan) -> list[dict[str, Any]]:
+    return [
+        {
+            "rule": finding.rule,
+            "severity": finding.severity,
+            "safety": finding.safety,
+            "messages": list(finding.messages),
+            "parts": list(finding.parts),
+        }
+        for finding in result.findings
+    ]
+
+
+def _finding_key(finding: Mapping[str, Any]) -> str:
+    return repr(finding)
+
+
+class _Mask:
+    def __init__(self, masker: Masker) -> None:
+        self.masker = masker
+
+    def row(self, row: Row) -> Row:
+        return {column: self._cell(column, value) for column, value in row.items()}
+
+    def _cell(self, column: str, value: Any) -> Any:
+        if isinstance(value, bytes):
+            return hashlib.shake_128(self.masker.letters(value.hex()).encode()).digest(len(value))
+        if (
+            not isinstance(value, str)
+            or column in ("id", "type", "version", "agent", "vcs")
+            or _ID.match(column)
+        ):
+            return value
+        if column in _JSON_COLUMNS:
+            return self._json(column, value)
+        return self.masker.path(value) if column in _PATHS else self.masker.text(value)
+
+    def _json(self, column: str, value: str) -> str:
+        try:
+            parsed = jsjson.loads(value)
+        except (ValueError, RecursionError):
+            return self.masker.letters(value)
+        return jsjson.dumps(self._value(column, parsed))
+
+    def _value(self, key: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return self._object(value)
+        if isinstance(value, list):
+            return [self._value(key, item) for item in value]
+        return self._text(key, value) if isinstance(value, str) else value
+
+    def _object(self, value: dict[str, Any]) -> dict[str, Any]:
+        mime = value.get("mime")
+        found: dict[str, Any] = {}
+        for key, item in value.items():
+            if key in _SAID and not (key == "input" and isinstance(item, dict) and not item):
+                found[key] = item if isinstance(item, (int, float)) else self._said(item)
+            elif key == "data" and isinstance(item, str) and isinstance(mime, str):
+                found[key] = self.masker.media(item, mime.lower())
+            elif key == "name" and isinstance(item, str):
+                found[key] = self._kept(item)
+            else:
+                found[self.masker.key(key)] = self._value(key, item)
+        return found
+
+    def _said(self, value: Any) -> Any:
+        """A tool's output may hold files, which keep their kind; all else in it is what was said."""
+        if isinstance(value, list):
+            return [
+                self._object(item) if isinstance(item, dict) and "type" in item else self.masker.said(item)
+                for item in value
+            ]
+        return self.masker.said(value)
+
+    def _text(self, key: str, value: str) -> str:
+        if key in ("callID", "id") and len(value) <= _LONGEST_ID:
+            return value  # two odd ids may be told apart, or not, by the client's own replacements
+        if key in _KEPT or _ID.match(key):
+            return self._kept(value)
+        if key in ("url", "uri"):
+            return self.masker.url(value)
+        return self.masker.path(value) if key in _PATHS else self.masker.text(value)
+
+    def _kept(self, value: str) -> str:
+        return value if _PLAIN.match(value) else self.masker.letters(value)
