@@ -88,19 +88,20 @@ def lock_state(path: Path) -> LockState:
 
 
 def _from_proc(wanted: list[Path]) -> set[int]:
+    """Plain strings and calls: every repair of a batch comes through here, past thousands of descriptors."""
     names = {str(path) for path in wanted}
     found = set()
-    for process in Path("/proc").iterdir():
-        if not process.name.isdigit():
+    for process in os.listdir("/proc"):
+        if not process.isdigit():
             continue
         try:
-            descriptors = list((process / "fd").iterdir())
+            descriptors = os.listdir(f"/proc/{process}/fd")
         except OSError:
             continue
         for descriptor in descriptors:
             try:
-                if str(descriptor.readlink()) in names:
-                    found.add(int(process.name))
+                if os.readlink(f"/proc/{process}/fd/{descriptor}") in names:
+                    found.add(int(process))
                     break
             except OSError:
                 continue
