@@ -72,9 +72,9 @@ browser:
 	@command -v chromium >/dev/null || .ci/packages chromium
 
 lock: $(filter .venv-tools/%,$(UV))
-	$(UV) pip compile --quiet --upgrade pyproject.toml --extra postgres --universal --python-version 3.13 \
+	$(UV) pip compile --quiet --upgrade pyproject.toml --extra postgres --extra providers --universal --python-version 3.13 \
 		--generate-hashes --no-emit-index-url --custom-compile-command "make lock" -o requirements.lock
-	$(UV) pip compile --quiet --upgrade pyproject.toml --extra postgres --group dev --group wire -c requirements.lock \
+	$(UV) pip compile --quiet --upgrade pyproject.toml --extra postgres --extra providers --group dev --group wire -c requirements.lock \
 		--universal --python-version 3.13 --generate-hashes --no-emit-index-url --custom-compile-command "make lock" \
 		-o requirements-dev.lock
 
