@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -11,8 +11,9 @@ from typing import Literal
 from sessions_app import stores
 from sessions_app.domain import dialects, planning, rowdoc
 from sessions_app.domain import model as domain
+from sessions_app.domain.handback.relink import asked_plan
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.repair import Plan, RowChange
+from sessions_app.domain.repair import Operation, Plan, RowChange
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.domain.target import Target, parse_target
@@ -43,6 +44,8 @@ class FileOptions:
     choices: Mapping[str, str] = field(default_factory=dict)
     target: str = ""
     thinking: Thinking = "auto"
+    ask: Callable[[SessionRows], tuple[Operation, ...]] | None = None
+    """What was asked for by hand, in place of what the rules plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,8 @@ def _plan_into(
     target = session_target(options.target, options.thinking, decoded)
 
     def planned(held: bool) -> Plan:
+        if options.ask is not None:
+            return asked_plan(rows, options.ask(rows))
         return planning.plan(
             decoded,
             target=target,

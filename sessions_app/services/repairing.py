@@ -18,9 +18,10 @@ from django.db import transaction
 from sessions_app import stores
 from sessions_app.domain import dialects, planning, rowdoc
 from sessions_app.domain import model as domain
+from sessions_app.domain.handback.relink import asked_plan
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.planning import Preview
-from sessions_app.domain.repair import Plan, inverted
+from sessions_app.domain.repair import Operation, Plan, inverted
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.target import Target
 from sessions_app.models import Repair, RepairBatch, RowChange, Session, values
@@ -48,6 +49,8 @@ class RepairOptions:
     choices: Mapping[str, str] = field(default_factory=dict)
     messages: tuple[str, ...] = ()
     target: Target | None = None
+    operations: tuple[Operation, ...] = ()
+    """What was asked for by hand; where there is any, it is the whole plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,8 @@ def _planned(
     decoded, known, clients = dialects.decode(rows), session_facts(facts, rows), clients_of(holders)
 
     def planned(held: bool) -> Plan:
+        if options.operations:
+            return asked_plan(rows, options.operations)
         return planning.plan(
             decoded,
             target=options.target,
