@@ -1,0 +1,65 @@
+"""Filing a session where its client looks for it: project, directory and path set together (rules 2.2, format A5).
+
+Measured with client 1.18.33: ``project_id`` is that of the project whose worktree holds the directory, else ``global``; ``path`` is the
+directory relative to that worktree ("" for the worktree itself), or to ``/`` for ``global``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sessions_app.domain import dialects
+from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.repair import Operation, OperationError, Plan
+from sessions_app.domain.rowdoc import rows_hash
+from sessions_app.domain.rules.hidden import GLOBAL, inside, relative, worktrees
+
+
+def place_of(directory: str, projects: list[Row]) -> tuple[str, str]:
+    """(project id, path) that the client computes for a directory, as far as the store's projects tell. Raises ``OperationError``."""
+    if not directory.startswith("/") or "\x00" in directory:
+        raise OperationError("Give the whole path of a folder, beginning with /.")
+    wanted = directory.rstrip("/") or "/"
+    best: tuple[str, str] | None = None
+    for project in projects:
+        if project.get("id") == GLOBAL:
+            continue
+        for worktree in worktrees(project):
+            if inside(wanted, worktree) and (best is None or len(worktree) > len(best[1])):
+                best = (str(project.get("id")), worktree)
+    if best is not None:
+        return best[0], relative(wanted, best[1])
+    return GLOBAL, wanted.lstrip("/")
+
+
+def relink_operations(
+    rows: SessionRows, directory: str = "", project_id: str = "", unarchive: bool = True
+) -> tuple[Operation, ...]:
+    """What files the session in ``directory`` ("" = the one it has) and takes it out of the archive; () where all is so already.
+
+    ``project_id``: the project that the directory is known to belong to, where the store's projects do not tell. Raises
+    ``OperationError`` where the directory is no path, or its project is not in the store.
+    """
+    row = rows.session
+    wanted = directory or str(row.get("directory") or "")
+    columns: dict[str, Any] = {}
+    if wanted:
+        found, path = place_of(wanted, rows.projects)
+        if project_id and found == GLOBAL:
+            found, path = project_id, ""
+        if all(project.get("id") != found for project in rows.projects):
+            raise OperationError(
+                f"The store has no project {found}. Start opencode in {wanted} once, so that it makes the project, then file the session there."
+            )
+        columns = {"project_id": found, "directory": wanted.rstrip("/") or "/", "path": path}
+    if unarchive and row.get("time_archived"):
+        columns["time_archived"] = None
+    columns = {column: value for column, value in columns.items() if column in row and row[column] != value}
+    if not columns:
+        return ()
+    return (Operation("replace", "session", columns=columns, why="where its client looks for it"),)
+
+
+def asked_plan(rows: SessionRows, operations: tuple[Operation, ...]) -> Plan:
+    """A plan of operations that somebody asked for, no finding behind them. Raises ``OperationError``."""
+    return Plan(rows.id, rows_hash(rows), operations, dialects.compile(rows, operations))
