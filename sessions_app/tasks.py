@@ -61,7 +61,8 @@ def start(*, alone: bool) -> list[str]:
 
     ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns what to tell.
     """
-    told = _settle(timezone.now(), timedelta(0) if alone else SILENCE)
+    silence = timedelta(0) if alone else SILENCE
+    told = [*recovering.journal_recover(now=timezone.now()), *_settle(timezone.now(), silence)]
     for batch in bulkrun.bulk_unfinished(now=timezone.now(), alone=alone):
         bulk_run.enqueue(batch)
         told.append(f"Bulk repair {batch} is taken up again.")
@@ -77,7 +78,8 @@ def reap() -> None:
 
 
 def _settle(now: datetime, silence: timedelta) -> list[str]:
-    told = recovering.repairs_recover(now=now, silence=silence)
+    recovering.repairs_settle(now=now, silence=silence)
+    told = []
     for job in importing.imports_reap(now=now, silence=silence):
         import_run.enqueue(job.pk)
         told.append(f"The import of {job.source.name} is taken up again.")

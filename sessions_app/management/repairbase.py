@@ -17,6 +17,7 @@ from sessions_app.services.filerepair import FileOptions, file_repair
 from sessions_app.services.filereport import FileReport, SessionOutcome
 from sessions_app.services.handback.copy import store_copy
 from sessions_app.services.handback.patch import patch_sql, undo_sql
+from sessions_app.services.recovering import journal_recover
 from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
 
@@ -73,6 +74,8 @@ class RepairCommand(SutureCommand):
     ) -> int:
         _check_usage(path, output, patch, dry_run, json)
         wanted = self._options(options)
+        for told in journal_recover(now=datetime.now(UTC)):
+            self.say(told)
         with open_path(path) as original, _written(original, output, dry_run or bool(patch)) as store:
             report = file_repair(
                 store=store,

@@ -14,17 +14,29 @@ from .repairing import applied_mark, mirror_follow
 from .writing import journal
 
 
-def repairs_recover(*, now: datetime, silence: timedelta = timedelta(0)) -> list[str]:
-    """Settle the journal, then bring the history and the mirror to it; returns what to tell, a sentence each.
+def journal_recover(*, now: datetime) -> list[str]:
+    """Settle writes that a crash interrupted, by the rows themselves; returns what to tell, a sentence each. Needs no database of ours."""
+    return [recovery.words for recovery in journal(now).recover(stores.open_store)]
 
-    Repairs younger than ``silence`` are left alone: another process may be about to finish them.
-    """
-    kept = journal(now)
-    told = [recovery.words for recovery in kept.recover(stores.open_store)]
-    interrupted = Repair.objects.filter(state=Repair.State.PLANNED, created_at__lte=now - silence)
-    for repair in interrupted.select_related("session__source", "source", "undoes", "batch"):
-        _settle(repair, kept, now)
+
+def repairs_recover(*, now: datetime) -> list[str]:
+    """At start: settle the journal, then bring the history and the mirror to it; returns what to tell."""
+    told = journal_recover(now=now)
+    repairs_settle(now=now)
     return told
+
+
+def repairs_settle(*, now: datetime, silence: timedelta = timedelta(0)) -> None:
+    """Bring repairs that were left half told to what the journal says of them.
+
+    Those younger than ``silence`` are left alone: another process may be about to finish them.
+    """
+    left = Repair.objects.filter(state=Repair.State.PLANNED, created_at__lte=now - silence)
+    interrupted = list(left.select_related("session__source", "source", "undoes", "batch"))
+    if interrupted:
+        journal_recover(now=now)
+    for repair in interrupted:
+        _settle(repair, journal(now), now)
 
 
 def _settle(repair: Repair, kept: Journal, now: datetime) -> None:

@@ -529,3 +529,32 @@ def test_scan_tells_of_a_damaged_database(suture, poisoned):
     assert {"sqlite-corrupt", "duplicate-call-id-in-message"} <= {
         finding["rule"] for finding in session["findings"]
     }
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [("prepared", "the file has the old state"), ("committed", "the file has the new state")],
+)
+def test_a_repair_killed_half_way_is_told_by_the_next_command(suture, poisoned, monkeypatch, step, words):
+    class Killed(BaseException):
+        pass
+
+    before = content(poisoned)
+    real = stores.Store.apply
+
+    def apply(self, changes, **given):
+        def at(name: str) -> None:
+            if name == step:
+                raise Killed
+
+        return real(self, changes, **given | {"at": at})
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stores.Store, "apply", apply)
+        with pytest.raises(Killed):
+            suture("repair", poisoned)
+
+    run = suture("undo", "rep_none")
+
+    assert words in run.err
+    assert (content(poisoned) == before) is (step == "prepared")

@@ -11,6 +11,7 @@ from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.models import Repair
 from sessions_app.services.database import database_is_there
 from sessions_app.services.filerepair import file_undo
+from sessions_app.services.recovering import journal_recover
 from sessions_app.services.repairing import Actor, repair_undo
 from sessions_app.services.writing import RepairRefused, journal
 
@@ -27,6 +28,8 @@ class Command(SutureCommand):
 
     def run(self, *, repair: str, dry_run: bool, json: bool, **options: Any) -> int:
         now = datetime.now(UTC)
+        for told in journal_recover(now=now):
+            self.say(told)
         try:
             entry = journal(now).get(repair)
         except KeyError:
