@@ -1,3 +1,3 @@
-from bench.lowering import main
+from bench import lowering, processor
 
-raise SystemExit(main())
+raise SystemExit(lowering.main() | processor.main())

@@ -189,7 +189,8 @@ class World:
 
     def _sleep(self, wait: int) -> None:
         self.sleeps.append(wait)
-        self.seen_in_wait.append(self.store.parts())
+        if isinstance(self.store, MemoryStore):
+            self.seen_in_wait.append(self.store.parts())
         self.now += wait
         self.on_sleep()
 
