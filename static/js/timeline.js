@@ -54,5 +54,7 @@ function follow() {
 export function startTimeline() {
   if (!document.querySelector(".timeline")) return;
   place();
+  // Browsers look for the address's fragment until the page has loaded, and drop the focus when they find it.
+  window.addEventListener("load", () => setTimeout(place));
   follow();
 }

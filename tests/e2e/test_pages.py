@@ -1,0 +1,166 @@
+"""Every page in a real browser: accessible in both themes, at 320 px, and without JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+from pytest_playwright_axe import Axe
+
+from sessions_app.models import Finding, Part, Repair, RepairBatch, Session, Source
+from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
+from tests.services.factories import NOW
+
+from .conftest import opened
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.django_db(transaction=True),
+    # The live server's threads leave their connections to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+NAMES = [
+    "list", "filtered", "nothing", "timeline", "calm", "findings", "payload", "preview", "raw", "more", "part", "sources", "source",
+    "repairs", "repair", "session repairs", "help", "locate", "missing", "bulk", "batch", "login",
+]  # fmt: skip
+
+
+@pytest.fixture
+def places(store: Source, blocked: Session) -> dict[str, str]:
+    """Where each page is, with something on it."""
+    other = Session.objects.filter(source=store, health="blocked").exclude(pk=blocked.pk)[0]
+    repair_apply(session=other, options=RepairOptions(), actor=Actor("alice"), now=NOW)
+    batch = RepairBatch.objects.create(state="done", total=1, done=1, created_at=NOW, results=[])
+    healthy = Session.objects.filter(source=store, health="healthy")[0]
+    part = Part.objects.filter(session=blocked, kind="tool")[0]
+    finding = Finding.objects.filter(session=blocked, rule__startswith="duplicate")[0]
+    base = f"/sessions/{blocked.pk}"
+    return {
+        "list": "/",
+        "filtered": "/?health=blocked&q=title&has=duplicate",
+        "nothing": "/?q=nothing+like+this",
+        "timeline": f"{base}/",
+        "calm": f"/sessions/{healthy.pk}/",
+        "findings": f"{base}/findings/",
+        "payload": f"{base}/payload/",
+        "preview": f"{base}/repair/?finding={finding.key}",
+        "raw": f"{base}/raw/",
+        "more": f"{base}/more/",
+        "part": f"/parts/{part.pk}/",
+        "sources": "/sources/",
+        "source": f"/sources/{store.pk}/",
+        "repairs": "/repairs/",
+        "repair": f"/repairs/{Repair.objects.get().public_id}/",
+        "session repairs": f"/sessions/{other.pk}/repairs/",
+        "help": "/help/",
+        "locate": "/locate/",
+        "missing": "/sessions/99999/",
+        "bulk": "/bulk/?health=blocked",
+        "batch": f"/bulk/{batch.public_id}/",
+        "login": "/login/",
+    }
+
+
+def every(places: dict[str, str]) -> Iterator[tuple[str, str]]:
+    assert list(places) == NAMES
+    return iter(places.items())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_passes_axe(
+    chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], places: dict[str, str], theme: str
+) -> None:
+    axe = Axe(output_directory="test-results/axe")
+    context = opened(
+        chromium, live_server, signed_in, color_scheme=theme, viewport={"width": 1440, "height": 900}
+    )
+    stranger = opened(chromium, live_server, {}, color_scheme=theme)
+    faults = []
+    for name, path in every(places):
+        page = (stranger if name == "login" else context).new_page()
+        page.goto(path)
+        result = axe.run(
+            page, options={"runOnly": {"type": "tag", "values": TAGS}}, report_on_violation_only=True
+        )
+        faults += [
+            f"{name}: {item['id']} {[node['html'][:160] for node in item['nodes'][:3]]}"
+            for item in result["violations"]
+        ]
+        page.close()
+    context.close()
+    stranger.close()
+    assert faults == []
+
+
+def test_axe_finds_a_planted_fault(page: Page) -> None:
+    page.goto("/login/")
+    page.evaluate("document.querySelector('main').innerHTML = '<img src=\"/static/img/favicon.svg\">'")
+
+    result = Axe(output_directory="test-results/axe").run(
+        page, options={"runOnly": {"type": "tag", "values": TAGS}}
+    )
+
+    assert "image-alt" in [item["id"] for item in result["violations"]]
+
+
+def test_every_page_fits_into_320_pixels(
+    chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], places: dict[str, str]
+) -> None:
+    context = opened(chromium, live_server, signed_in, viewport={"width": 320, "height": 640})
+    page = context.new_page()
+    wide = {}
+    for name, path in every(places):
+        page.goto(path)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 320:
+            wide[name] = width
+    context.close()
+    assert wide == {}
+
+
+def test_every_page_has_one_main_heading_and_its_landmarks(
+    chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], places: dict[str, str]
+) -> None:
+    context = opened(chromium, live_server, signed_in)
+    page = context.new_page()
+    for name, path in every(places):
+        page.goto(path)
+        assert page.locator("h1").count() == 1, name
+        assert page.locator("main").count() == 1, name
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map((node) => node.id)")
+        assert len(ids) == len(set(ids)), name
+    context.close()
+
+
+def test_no_page_makes_the_browser_complain(page: Page, places: dict[str, str]) -> None:
+    for name, path in every(places):
+        if name != "missing":  # the browser reports the 404 itself
+            page.goto(path)
+    expect(page.locator("main")).to_be_visible()
+
+
+def test_everything_can_be_done_without_javascript(
+    chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], blocked: Session
+) -> None:
+    context = opened(
+        chromium, live_server, signed_in, java_script_enabled=False, viewport={"width": 1200, "height": 900}
+    )
+    page = context.new_page()
+    page.goto("/?health=blocked")
+    page.locator("[data-row-link]").first.click()
+    page.get_by_role("link", name="Preview", exact=True).click()
+    page.get_by_role("link", name="Stored rows").click()
+    expect(page.locator("td.removed").first).to_be_visible()
+    page.get_by_role("button", name="Apply repair").click()
+    expect(page.get_by_text("Repaired by alice")).to_be_visible()
+    page.get_by_role("button", name="Undo").first.click()
+    expect(page.get_by_text("Taken back")).to_be_visible()
+    page.goto(f"/sessions/{blocked.pk}/")
+    page.locator("details.body > summary").first.click()
+    page.get_by_role("link", name="Open input").first.click()
+    expect(page.locator("pre.code")).to_be_visible()
+    context.close()
