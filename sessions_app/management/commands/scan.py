@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,8 +20,9 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
-from sessions_app.services.facts import is_native, session_facts, store_damage, store_facts
+from sessions_app.services.facts import QUICK_SECONDS, is_native, session_facts, store_facts
 from sessions_app.services.filerepair import session_target
+from sessions_app.services.handback.storewide import StoreReport, store_report
 from sessions_app.stores.base import Store, StoreError
 
 _FAILING = {
@@ -53,12 +54,13 @@ class Command(SutureCommand):
         health: Counter[str] = Counter()
         with open_path(path) as store:
             source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
-            documents = self._sessions(store, native=path != "-" and is_native(store.path), **options)
+            whole = store_report(store=store, seconds=QUICK_SECONDS)
+            documents = self._sessions(store, whole, native=path != "-" and is_native(store.path), **options)
             if json:
                 documents = list(
                     documents
                 )  # a document is whole or not there: an unreadable store gives none
-                self.result({"source": source, "sessions": documents})
+                self.result({"source": source, "store": whole.document(), "sessions": documents})
             for document in documents:
                 if not (json or ndjson or health):
                     self.tell(f"{source['path']} ({source['kind']}: {', '.join(store.dialects)})")
@@ -69,16 +71,24 @@ class Command(SutureCommand):
                     self._session_in_words(document)
             for problem in store.problems:
                 self.say(f"{problem.where}: {problem.reason}")
+            self._store_in_words(whole, self.say if json or ndjson else self.tell)
         if not json and not ndjson:
             self.tell(_summary(health))
         return FOUND_IT if any(health[word] for word in _FAILING[fail_on]) else 0
 
     def _sessions(
-        self, store: Store, *, native: bool, session: list[str], target: str, thinking: str, **_: Any
+        self,
+        store: Store,
+        whole: StoreReport,
+        *,
+        native: bool,
+        session: list[str],
+        target: str,
+        thinking: str,
+        **_: Any,
     ) -> Iterator[dict[str, Any]]:
-        facts = store_facts(
-            store=store, native=native, now=datetime.now(UTC), check=store_damage(store=store)
-        )
+        check = [] if whole.check is None else list(whole.check.messages)
+        facts = store_facts(store=store, native=native, now=datetime.now(UTC), check=check)
         titles = {row["id"]: row.get("title") for row in store.sessions()}
         for session_id in session or titles:
             try:
@@ -92,6 +102,12 @@ class Command(SutureCommand):
             own: Facts = session_facts(facts, rows)
             wanted = session_target(target, thinking, decoded)  # type: ignore[arg-type]
             yield as_document(decoded, scan(decoded, target=wanted, thinking=thinking, facts=own))
+
+    def _store_in_words(self, whole: StoreReport, write: Callable[[str], None]) -> None:
+        for finding in whole.findings:
+            write(f"\nStore      {finding.severity:<8} {finding.rule}: {finding.summary}")
+        if whole.check is not None and whole.check.state == "unfinished":
+            self.say("SQLite's check of the whole file was stopped, since it took too long.")
 
     def _session_in_words(self, document: dict[str, Any]) -> None:
         self.tell(

@@ -79,11 +79,11 @@ def _document(old: SessionRows, rows: SessionRows, fresh: bool) -> ExportDocumen
             parts.append(with_members(part.raw, ids, front=False))
         info = with_members(message.raw, {"id": message.id, "sessionID": rows.id}, front=False)
         messages.append(f'{{"info":{info},"parts":[{",".join(parts)}]}}')
-    text = f'{{"info":{info_text(_session_row(rows.session))},"messages":[{",".join(messages)}]}}'
+    text = f'{{"info":{info_text(session_needs(rows.session))},"messages":[{",".join(messages)}]}}'
     return ExportDocument(rows.id, old.id, text, tuple(left), tuple(_notes(old, rows, fresh, left)))
 
 
-def _session_row(row: Row) -> Row:
+def session_needs(row: Row) -> Row:
     """With the columns that the client's schema asks for and that sessions of older versions lack."""
     time = row.get("time_created") or 0
     needed = {

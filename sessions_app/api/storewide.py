@@ -1,0 +1,250 @@
+"""A source as a whole: damage, rows that belong nowhere, hidden sessions, and bringing sessions into another store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router, Schema
+from ninja.responses import Status
+from pydantic import Field
+
+from sessions_app import stores
+from sessions_app.domain.handback.relink import relink_operations
+from sessions_app.domain.repair import OperationError
+from sessions_app.models import Source
+from sessions_app.selectors.rows import session_rows
+from sessions_app.services.handback.recovery import source_recover
+from sessions_app.services.handback.storewide import hidden_counts, hidden_sessions, store_report
+from sessions_app.services.handback.wholesource import source_adopt, source_tidy
+from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
+from sessions_app.services.writing import RepairRefused
+from sessions_app.stores.base import StoreError
+from sessions_app.tasks import import_enqueue
+
+from .access import found, session_for_reading, session_for_repair
+from .auth import REPAIR, SOURCES, VIEW, actor, require
+from .problems import Problem, ProblemOut
+from .repairs import refused
+from .schemas import Id, RepairOut, SourceJobOut
+
+router = Router(tags=["stores"])
+
+
+class StoreFindingOut(Schema):
+    """A fault of the store itself. ``rows`` holds the first hundred ids."""
+
+    rule: str
+    severity: str
+    summary: str
+    table: str
+    rows: list[str]
+    count: int
+
+
+class HiddenOut(Schema):
+    """A session that its client does not list, with the reasons."""
+
+    session: int
+    id: str
+    title: str
+    reasons: list[str]
+
+
+class StoreOut(Schema):
+    """The source as a whole. ``check`` is what SQLite says of the file: ok, damaged, unfinished, "" for what is no database."""
+
+    check: str
+    messages: list[str]
+    findings: list[StoreFindingOut]
+    rules: dict[str, int] = Field(description="store-wide rule: sessions in which it found something")
+    hidden: list[HiddenOut]
+
+
+class TidyOut(Schema):
+    """What took the rows out: ``undo`` on the command line takes it back. "" where there was nothing to take out."""
+
+    repair: str
+    rows: int
+
+
+class RelinkIn(Schema):
+    """Where the session belongs. ``directory`` left out: the one it has."""
+
+    directory: str = Field("", max_length=4096)
+    unarchive: bool = True
+    reason: str = Field("", max_length=2000)
+
+
+class RelinkPlanOut(Schema):
+    """The columns of the session row that change: what is stored, and what it becomes."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    rows_hash: str
+
+
+class AdoptIn(Schema):
+    """Into which source the sessions go; none named = all."""
+
+    into: int
+    sessions: list[str] = Field(default=[], max_length=10_000)
+    dry_run: bool = True
+
+
+class AdoptedOut(Schema):
+    """What becomes of one session: would-adopt, adopted, there, empty, refused or unreadable."""
+
+    id: str
+    title: str
+    outcome: str
+    why: str
+    messages: int
+    parts: int
+    left_out: list[dict[str, str]]
+    repair: str
+
+
+@router.get(
+    "sources/{number}/store",
+    response={200: StoreOut, 404: ProblemOut, 503: ProblemOut},
+    summary="The store as a whole",
+)
+def source_store(request: HttpRequest, number: Id) -> Any:
+    """SQLite's quick_check, rows that belong to no session, and sessions that the client does not list."""
+    require(request, VIEW)
+    source = found(Source, pk=number)
+    hidden = [
+        {
+            "session": one.pk,
+            "id": one.stored_id,
+            "title": one.title,
+            "reasons": [finding.summary for finding in reasons],
+        }
+        for one, reasons in hidden_sessions(source=source)
+    ]
+    rules = {rule: count for rule, _, count in hidden_counts(source=source)}
+    try:
+        with stores.open_store(Path(source.file), source.kind) as store:
+            report = store_report(store=store)
+    except StoreError as problem:
+        raise Problem(503, f"{problem.words} {problem.next_step}".strip()) from problem
+    check = report.check
+    return {
+        "check": check.state if check else "",
+        "messages": list(check.messages) if check else [],
+        "findings": [finding.document() for finding in report.findings],
+        "rules": rules,
+        "hidden": hidden,
+    }
+
+
+@router.post(
+    "sources/{number}/recover",
+    response={201: SourceJobOut, 404: ProblemOut, 422: ProblemOut},
+    summary="Recover a damaged database",
+)
+def source_save(request: HttpRequest, number: Id) -> Any:
+    """Save what can be saved into a new file, which becomes a source of its own; its note counts the rows lost. The old file is only read."""
+    require(request, SOURCES)
+    try:
+        source, job, _ = source_recover(
+            source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api"
+        )
+    except StoreError as problem:
+        raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
+    import_enqueue(job)
+    source.refresh_from_db()
+    job.refresh_from_db()
+    return Status(201, {"source": source, "job": job})
+
+
+@router.post(
+    "sources/{number}/tidy",
+    response={200: TidyOut, 404: ProblemOut, 409: ProblemOut},
+    summary="Take out rows that belong nowhere",
+)
+def source_tidied(request: HttpRequest, number: Id) -> Any:
+    """Messages of sessions that are gone and parts of messages that are gone. A restore point keeps their bytes."""
+    require(request, REPAIR)
+    try:
+        repair, rows = source_tidy(
+            source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api"
+        )
+    except RepairRefused as refusal:
+        raise refused(refusal) from refusal
+    return {"repair": repair, "rows": rows}
+
+
+@router.post(
+    "sources/{number}/adopt",
+    response={200: list[AdoptedOut], 404: ProblemOut, 409: ProblemOut},
+    summary="Bring sessions into another store",
+)
+def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
+    """Insert sessions of a storage tree, an export or an older database into the database that the client reads. A dry run unless told."""
+    require(request, REPAIR)
+    try:
+        outcomes, job = source_adopt(
+            source=found(Source, pk=number),
+            into=found(Source, pk=body.into),
+            session_ids=body.sessions,
+            actor=actor(request),
+            now=timezone.now(),
+            face="api",
+            dry_run=body.dry_run,
+        )
+    except RepairRefused as refusal:
+        raise refused(refusal) from refusal
+    if job is not None:
+        import_enqueue(job)
+    return [outcome.document() for outcome in outcomes]
+
+
+@router.post(
+    "sessions/{sid}/relink/plan",
+    response={200: RelinkPlanOut, 404: ProblemOut, 409: ProblemOut, 422: ProblemOut},
+    summary="Preview a relink",
+)
+def session_relink_plan(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
+    """Project, directory and path as the client computes them for the directory; nothing is written."""
+    session = session_for_reading(request, sid)
+    rows = session_rows(session)
+    try:
+        operations = relink_operations(rows, body.directory, unarchive=body.unarchive)
+    except OperationError as fault:
+        raise Problem(422, str(fault)) from fault
+    after = {column: value for operation in operations for column, value in operation.columns.items()}
+    return {
+        "before": {column: rows.session.get(column) for column in after},
+        "after": after,
+        "rows_hash": session.rows_hash,
+    }
+
+
+@router.post(
+    "sessions/{sid}/relink",
+    response={200: RepairOut, 404: ProblemOut, 409: ProblemOut, 422: ProblemOut, 503: ProblemOut},
+    summary="File a session where its client looks",
+)
+def session_relink(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
+    """Apply what the preview shows, under the same guard as a repair and with the same undo."""
+    session = session_for_repair(request, sid)
+    try:
+        operations = relink_operations(session_rows(session), body.directory, unarchive=body.unarchive)
+    except OperationError as fault:
+        raise Problem(422, str(fault)) from fault
+    if not operations:
+        raise Problem(409, "It is filed where its client looks for it.", kind="nothing")
+    try:
+        return repair_apply(
+            session=session,
+            options=RepairOptions(operations=operations),
+            actor=Actor(actor(request), "api", body.reason or "relink"),
+            now=timezone.now(),
+            expected_hash=session.rows_hash,
+        )
+    except RepairRefused as refusal:
+        raise refused(refusal) from refusal

@@ -1,0 +1,56 @@
+"""``suture adopt``: bring sessions of a storage tree, an export or an older database into the database the client reads now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sessions_app import stores
+from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
+from sessions_app.services.handback.adopting import adopt
+from sessions_app.services.writing import named
+
+
+class Command(SutureCommand):
+    help = "Bring sessions that the client no longer reads (a storage tree of 1.0 or 1.1, an export) into its database. Undoable."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        path_argument(parser)
+        session_argument(parser)
+        parser.add_argument("--into", required=True, metavar="DB", help="the database that the client reads")
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
+        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
+
+    def run(
+        self, *, path: str | None, session: list[str], into: str, dry_run: bool, json: bool, **options: Any
+    ) -> int:
+        with open_path(path) as source, stores.open_store(Path(into), "sqlite") as target:
+            holders = target.holders()
+            if holders and not dry_run:
+                self.say(f"{named(holders)} has {into} open.")
+            outcomes = adopt(
+                source=source,
+                target=target,
+                session_ids=session,
+                actor="command",
+                now=datetime.now(UTC),
+                dry_run=dry_run,
+            )
+            for problem in source.problems:
+                self.say(f"{problem.where}: {problem.reason}")
+        if json:
+            self.result(
+                {"into": into, "dry_run": dry_run, "sessions": [outcome.document() for outcome in outcomes]}
+            )
+        else:
+            for one in outcomes:
+                self.tell(
+                    f"{one.id}  {one.title}: {one.outcome}, {one.messages} messages, {one.parts} parts. {one.why}".rstrip()
+                )
+                for left in one.left_out:
+                    self.tell(f"  left out: {left.table} {left.id}: {left.reason}")
+                if one.repair:
+                    self.tell(f"  take it out again with: suture undo {one.repair}")
+        return FOUND_IT if any(one.outcome in ("refused", "unreadable") for one in outcomes) else 0

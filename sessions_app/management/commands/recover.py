@@ -1,0 +1,45 @@
+"""``suture recover``: save what can be saved of a damaged database into a new file."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from sessions_app.management.base import FOUND_IT, SutureCommand
+from sessions_app.services.handback.recovery import recovered_words
+from sessions_app.stores.sqlite.damage import recover
+
+
+class Command(SutureCommand):
+    help = "Recover a damaged database into a new file. The old file is only read; rows lost are counted per session."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", metavar="PATH", help="the damaged database; keep its -wal beside it")
+        parser.add_argument("out", metavar="OUT", help="the new file, which must not exist")
+        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
+
+    def run(self, *, path: str, out: str, json: bool, **options: Any) -> int:
+        try:
+            result = recover(Path(path), Path(out))
+        except FileExistsError:
+            raise ValueError(f"{out} exists already; a recovery only writes a new file.") from None
+        if json:
+            self.result(
+                {
+                    "path": path,
+                    "output": out,
+                    "method": result.method,
+                    "rows": result.rows,
+                    "lost": result.lost,
+                    "unplaced": result.unplaced,
+                    "notes": list(result.notes),
+                }
+            )
+        else:
+            for words in recovered_words(result):
+                self.tell(words)
+            for session_id, count in sorted(result.lost.items()):
+                self.tell(f"  {session_id}: {count} rows lost")
+            self.tell(f"Written to {out}. Scan it next: suture scan {out}")
+        return FOUND_IT if result.lost else 0

@@ -1,0 +1,80 @@
+"""A damaged database recovered into a new file, never in place (rules 2.25, issue C 4)."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from datetime import datetime
+from pathlib import Path
+
+from sessions_app.models import ImportJob, Source, values
+from sessions_app.services.audit import audit_record
+from sessions_app.services.datadir import uploads_dir
+from sessions_app.services.importing import source_attach
+from sessions_app.stores.base import StoreError
+from sessions_app.stores.intake import disarm
+from sessions_app.stores.sqlite.damage import Recovered, recover
+
+
+def recovered_words(result: Recovered) -> list[str]:
+    """What a recovery saved and lost, a sentence each."""
+    words = [f"{result.rows:,} rows of sessions were saved ({result.method})."]
+    lost = sum(result.lost.values())
+    if lost:
+        words.append(f"{lost:,} rows of {len(result.lost):,} sessions are lost.")
+    else:
+        words.append("No row that the old file still counts is missing.")
+    if result.unplaced:
+        words.append(
+            f"{result.unplaced:,} rows were found that belong to no known table; they are in lost_and_found."
+        )
+    return [*words, *result.notes, "The old file was only read: keep it, with its -wal, until all is well."]
+
+
+def source_recover(
+    *, source: Source, actor: str, now: datetime, face: str = "web"
+) -> tuple[Source, ImportJob, Recovered]:
+    """Recover the source's database into the data directory, as an upload would lie there, and read that as a source of its own.
+
+    Raises ``StoreError``; nothing is kept then.
+    """
+    old = Path(source.file)
+    if source.kind != Source.Kind.SQLITE:
+        raise StoreError(
+            "not-a-store",
+            old,
+            "Only a database can be recovered.",
+            "Unreadable files of a tree are named in its problems.",
+        )
+    folder = uploads_dir() / uuid.uuid4().hex
+    folder.mkdir(mode=0o700, parents=True)
+    dest, name = folder / "opencode.db", f"{source.name} (recovered)"
+    try:
+        result = recover(old, dest)
+        disarm(dest)
+        note = values.shown(f"Recovered from {source.name}. {' '.join(recovered_words(result))}")
+        found, job = source_attach(
+            path=dest,
+            stored_path=dest,
+            name=name,
+            origin=Source.Origin.UPLOADED,
+            note=note,
+            actor=actor,
+            now=now,
+            face=face,
+        )
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    found.path = name
+    found.save(update_fields=("path",))
+    audit_record(
+        action="source.recovered",
+        actor=actor,
+        face=face,
+        now=now,
+        subject=("source", found.pk),
+        name=source.name,
+        lost=sum(result.lost.values()),
+    )
+    return found, job, result

@@ -1,0 +1,165 @@
+"""What is wrong with a store as a whole: damage, rows that belong nowhere, sessions that its client does not list (issue C 4, C 6)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sessions_app.domain.repair import RowChange
+from sessions_app.domain.rules import REGISTRY
+from sessions_app.models import Finding, Session, Source
+from sessions_app.models.repairs import new_public_id
+from sessions_app.services.writing import full_backup, journal
+from sessions_app.stores.base import About, Store, StoreError
+from sessions_app.stores.sqlite.damage import Check, quick_check
+from sessions_app.stores.sqlite.facts import ORPHAN_CAP, Orphans, orphans
+from sessions_app.stores.sqlite.store import SqliteStore
+
+HIDING = (
+    "hidden-project",
+    "hidden-directory",
+    "hidden-path",
+    "hidden-archived",
+    "hidden-generation",
+    "dangling-child",
+)
+"""Rules about sessions that the client's list leaves out, or that hang in the air."""
+STORE_WIDE = (*HIDING, "orphan-row", "usage-counters-wrong", "sqlite-corrupt")
+"""Rules whose findings are shown per source."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFinding:
+    """One fault of the store itself. ``rows`` are ids, up to a cap; ``count`` may be greater. ``remove`` says that they can be taken out."""
+
+    rule: str
+    severity: str
+    summary: str
+    table: str = ""
+    rows: tuple[str, ...] = ()
+    count: int = 0
+    remove: bool = False
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "summary": self.summary,
+            "table": self.table,
+            "rows": list(self.rows[:100]),
+            "count": self.count,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReport:
+    """``check`` None: not a database. ``findings``: damage and rows that no session shows."""
+
+    check: Check | None
+    findings: tuple[StoreFinding, ...] = ()
+    strays: Orphans = field(default_factory=Orphans)
+
+    def document(self) -> dict[str, Any]:
+        check = self.check
+        return {
+            "check": None if check is None else {"state": check.state, "messages": list(check.messages)},
+            "findings": [finding.document() for finding in self.findings],
+        }
+
+
+def store_report(*, store: Store, seconds: float = 30.0) -> StoreReport:
+    """Look at the store itself, within ``seconds`` for SQLite's check. What cannot be read makes no finding here."""
+    if not isinstance(store, SqliteStore):
+        return StoreReport(None)
+    check = quick_check(store.path, seconds=seconds)
+    found: list[StoreFinding] = []
+    if check.state == "damaged":
+        words = f"SQLite reports damage: {check.messages[0]}"
+        hint = " Only indexes are damaged; they can be made anew from the rows." if check.only_indexes else ""
+        found.append(StoreFinding("sqlite-corrupt", "at-risk", words + hint, count=len(check.messages)))
+    try:
+        strays = orphans(store)
+    except StoreError:
+        strays = Orphans()
+    return StoreReport(check, (*found, *_strays(store, strays)), strays)
+
+
+def strays_changes(*, store: Store) -> tuple[RowChange, ...]:
+    """What takes the rows out that belong to no session at all: messages of sessions that are gone, parts of messages that are gone."""
+    if not isinstance(store, SqliteStore):
+        return ()
+    lost = orphans(store)
+    changes = []
+    for table, ids in (("part", _lost_parts(store, lost)), ("message", lost.messages)):
+        for row_id in ids:
+            row = store.row(table, {"id": row_id})
+            if row is not None:
+                changes.append(RowChange(table, {"id": row_id}, row, None))
+    return tuple(changes)
+
+
+def strays_remove(*, store: Store, actor: str, now: datetime, reason: str = "") -> str:
+    """Take them out; gives what ``undo`` takes, "" where there were none. Raises ``GuardRefused``, ``StoreError``: nothing was written."""
+    changes = strays_changes(store=store)
+    if not changes:
+        return ""
+    backup = full_backup(store=store, now=now)
+    about = About(
+        actor=actor,
+        reason=reason or "rows that belong nowhere",
+        repair_id=new_public_id(),
+        backup=str(backup.path or ""),
+    )
+    store.apply(changes, journal=journal(now), about=about)
+    return about.repair_id
+
+
+def hidden_counts(*, source: Source) -> list[tuple[str, str, int]]:
+    """(rule, title, sessions) for every store-wide rule that found something in the source's sessions."""
+    rules = Finding.objects.filter(session__source=source, session__missing_since=None, rule__in=STORE_WIDE)
+    counts = Counter(rule for rule, _ in set(rules.values_list("rule", "session_id")))
+    return [(rule, REGISTRY[rule].title, counts[rule]) for rule in STORE_WIDE if counts[rule]]
+
+
+def hidden_sessions(*, source: Source, limit: int = 200) -> list[tuple[Session, list[Finding]]]:
+    """The source's sessions that its client's list leaves out, newest first, with the findings that say why."""
+    found = (
+        Finding.objects.filter(session__source=source, session__missing_since=None, rule__in=HIDING)
+        .select_related("session")
+        .order_by("-session__time_updated", "session_id", "id")[: limit * 4]
+    )
+    grouped: dict[int, tuple[Session, list[Finding]]] = {}
+    for finding in found:
+        grouped.setdefault(finding.session_id, (finding.session, []))[1].append(finding)
+    return list(grouped.values())[:limit]
+
+
+def _lost_parts(store: SqliteStore, lost: Orphans) -> Sequence[str]:
+    """Parts of messages that are gone, and those of the messages that go now."""
+    parts = list(lost.parts)
+    for message_id in lost.messages:
+        parts += [row[0] for row in store.query("SELECT id FROM part WHERE message_id = ?", (message_id,))]
+    return list(dict.fromkeys(parts))
+
+
+def _strays(store: SqliteStore, lost: Orphans) -> list[StoreFinding]:
+    kinds = (
+        ("part", lost.parts, "parts belong to messages that are not stored", True),
+        ("message", lost.messages, "messages belong to sessions that are not stored", True),
+        ("session_message", lost.session_messages, "V2 rows belong to sessions that are not stored", False),
+        ("session", lost.sessions_without_project, "sessions name a project that is not stored", False),
+        ("todo", lost.todo_sessions, "sessions that are not stored have to-do rows", False),
+    )
+    found = []
+    for table, ids, words, remove in kinds:
+        if ids:
+            many = f"{len(ids)} or more" if len(ids) >= ORPHAN_CAP else str(len(ids))
+            found.append(
+                StoreFinding(
+                    "orphan-row", "at-risk", f"{many} {words}", table, tuple(map(str, ids)), len(ids), remove
+                )
+            )
+    return found
