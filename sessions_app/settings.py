@@ -182,6 +182,18 @@ FILE_UPLOAD_HANDLERS = ["sessions_app.uploads.LimitedUploadHandler"]
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_TEMP_DIR = SUTURE_DATA_DIR  # uploads are large, and transcripts belong on no shared disk
 
+# Providers (their addresses and keys: providers/endpoints.py reads them where something is sent)
+SUTURE_RETRY_TRIES = env.integer("SUTURE_RETRY_TRIES", 8, minimum=1)
+"""How often a request is tried in all."""
+SUTURE_RETRY_SECONDS = env.integer("SUTURE_RETRY_SECONDS", 600)
+"""Seconds from a request's first try within which another may begin."""
+SUTURE_PROBE_SECONDS = env.integer("SUTURE_PROBE_SECONDS", 25, minimum=1)
+"""Seconds a probe waits for the provider; web servers stop a request after thirty."""
+SUTURE_COMPACT_MODEL = env.text("SUTURE_COMPACT_MODEL")
+"""PROTOCOL:PROVIDER/MODEL that writes summaries; left out: the session's own model."""
+SUTURE_COMPACT_OUTPUT = env.integer("SUTURE_COMPACT_OUTPUT", 4_096, minimum=256)
+"""Tokens of a summary at most."""
+
 LANGUAGE_CODE = "en"
 USE_I18N = False
 USE_TZ = True

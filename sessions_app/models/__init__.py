@@ -2,6 +2,7 @@
 
 from .access import ApiToken, LoginLink
 from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
+from .engine import Compaction, Probe
 from .findings import Finding, Verdict
 from .repairs import Repair, RepairBatch, RowChange
 from .sessions import Message, Part, Session
@@ -12,11 +13,13 @@ __all__ = [
     "ApiToken",
     "AuditEntry",
     "AuditIsAppendOnly",
+    "Compaction",
     "Finding",
     "ImportJob",
     "LoginLink",
     "Message",
     "Part",
+    "Probe",
     "Project",
     "Repair",
     "RepairBatch",

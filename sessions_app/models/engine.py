@@ -1,0 +1,114 @@
+"""What was asked of providers: probes of sessions, and compactions in the making (design 7)."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from .repairs import Repair
+from .sessions import Session
+
+
+class Probe(models.Model):
+    """One question "do you accept this session now?", with the answer, its time and its cost."""
+
+    class Answer(models.TextChoices):
+        ACCEPTED = "accepted", "Accepted"
+        REFUSED = "refused", "Refused"
+        FAILED = "failed", "No answer"
+
+    session = models.ForeignKey(
+        Session, on_delete=models.SET_NULL, null=True, blank=True, related_name="probes"
+    )
+    session_stored_id = models.CharField(max_length=255)
+    rows_hash = models.CharField(max_length=64, blank=True, default="")
+    """Of the rows that were lowered."""
+    as_stored = models.BooleanField(default=True)
+    """False: the safe repairs were applied to what was lowered, not to the store."""
+    target = models.JSONField(default=dict)
+    host = models.CharField(max_length=255)
+    size = models.PositiveBigIntegerField()
+    """Bytes that were sent."""
+    digest = models.CharField(max_length=64)
+    """SHA-256 of them."""
+    answer = models.CharField(max_length=16, choices=Answer)
+    status = models.PositiveIntegerField(null=True, blank=True)
+    """HTTP status, None where no answer came."""
+    error = models.TextField(blank=True, default="")
+    """The provider's words, exactly."""
+    locations = models.JSONField(default=list)
+    """What the words point at: rules, position, message, part."""
+    usage = models.JSONField(default=dict)
+    cost = models.FloatField(null=True, blank=True)
+    """Dollars, None = not known."""
+    milliseconds = models.PositiveIntegerField(default=0)
+    actor = models.CharField(max_length=150, blank=True, default="")
+    face = models.CharField(max_length=16, blank=True, default="")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        indexes = (models.Index(fields=("session", "-created_at", "-id"), name="probe_of_session"),)
+
+    def __str__(self) -> str:
+        return f"probe {self.pk}: {self.answer}"
+
+
+class Compaction(models.Model):
+    """A summary of a session, made in the background, looked at, then written as its client would have."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        READY = "ready", "Ready to apply"
+        APPLIED = "applied", "Applied"
+        CANCELLED = "cancelled", "Cancelled"
+        FAILED = "failed", "Failed"
+
+    ACTIVE = (State.QUEUED, State.RUNNING)
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="compactions")
+    rows_hash = models.CharField(max_length=64)
+    """Of the rows that are summarised; applied only to the same."""
+    target = models.JSONField(default=dict)
+    """The model that summarises."""
+    host = models.CharField(max_length=255)
+    state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
+    total = models.PositiveBigIntegerField()
+    """Characters of conversation."""
+    done = models.PositiveBigIntegerField(default=0)
+    """Characters that are in the summary."""
+    chunk = models.PositiveIntegerField()
+    """Characters of one request; smaller after the model found one too long."""
+    requests = models.PositiveIntegerField(default=0)
+    summary = models.TextField(blank=True, default="")
+    """So far; what comes next is added to it."""
+    usage = models.JSONField(default=dict)
+    """Tokens of the last response."""
+    cost = models.FloatField(null=True, blank=True)
+    """Dollars of all requests, None = not known."""
+    error = models.TextField(blank=True, default="")
+    cancel_requested = models.BooleanField(default=False)
+    repair = models.OneToOneField(
+        Repair, on_delete=models.SET_NULL, null=True, blank=True, related_name="compaction"
+    )
+    actor = models.CharField(max_length=150, blank=True, default="")
+    face = models.CharField(max_length=16, blank=True, default="")
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = (models.Index(fields=("state", "heartbeat_at"), name="compaction_alive"),)
+
+    def __str__(self) -> str:
+        return f"compaction {self.pk} of session {self.session_id}"
+
+    @property
+    def active(self) -> bool:
+        return self.state in self.ACTIVE
+
+    @property
+    def percent(self) -> int:
+        return min(100, 100 * self.done // self.total) if self.total else 0
