@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from .views import account, bulk, history, lists, locate, parts, payload, repairing, session, sources, tabs
+from .views import (
+    account,
+    bulk,
+    history,
+    lists,
+    locate,
+    parts,
+    payload,
+    repairing,
+    session,
+    sources,
+    storewide,
+    tabs,
+)
 
 app_name = "sessions_app"
 
@@ -19,6 +32,7 @@ urlpatterns: list[URLPattern] = [
     path("sessions/<int:session_id>/raw/", tabs.raw, name="raw"),
     path("sessions/<int:session_id>/more/", tabs.more, name="more"),
     path("sessions/<int:session_id>/scan/", session.scan, name="scan"),
+    path("sessions/<int:session_id>/relink/", storewide.relink, name="relink"),
     path("sessions/<int:session_id>/repair/", repairing.repair, name="repair"),
     path("parts/<int:part_id>/", parts.raw, name="part-raw"),
     path("parts/<int:part_id>/body", parts.body, name="part-body"),
@@ -27,6 +41,10 @@ urlpatterns: list[URLPattern] = [
     path("sources/attach/", sources.attach, name="source-attach"),
     path("sources/upload/", sources.upload, name="source-upload"),
     path("sources/<int:source_id>/", sources.source, name="source"),
+    path("sources/<int:source_id>/store/", storewide.store, name="source-store"),
+    path("sources/<int:source_id>/recover/", storewide.recover, name="source-recover"),
+    path("sources/<int:source_id>/tidy/", storewide.tidy, name="source-tidy"),
+    path("sources/<int:source_id>/adopt/", storewide.adopt, name="source-adopt"),
     path("sources/<int:source_id>/sync/", sources.sync, name="source-sync"),
     path("sources/<int:source_id>/cancel/", sources.cancel, name="source-cancel"),
     path("sources/<int:source_id>/delete/", sources.delete, name="source-delete"),

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from sessions_app.models import Message
 from sessions_app.selectors.history import repair_page
 from sessions_app.selectors.timeline import session_outline
+from sessions_app.services.handback.handing import WORDS, forms_of
 from sessions_app.web.findings import finding_card
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number
 from sessions_app.web.shell import session_shell
@@ -64,7 +65,9 @@ def raw(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 def more(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     shell = session_shell(request, session_id, "more")
     address = f"/api/v1/sessions/{session_id}/export"
-    exports = [("Row document, as stored", f"{address}?as=rows")]
-    if shell["detail"].safe_count:
-        exports.append(("SQL patch with the safe repairs", f"{address}?as=patch"))
+    session = load_session(session_id)
+    forms = forms_of(session.source.kind, session.dialect)
+    if not shell["detail"].safe_count:
+        forms = tuple(form for form in forms if form not in ("patch", "undo"))
+    exports = [(WORDS[form], f"{address}?as={form}") for form in forms]
     return render(request, "sessions/more.html", shell | {"exports": exports})
