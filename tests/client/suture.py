@@ -17,7 +17,7 @@ from tests.client.opencode import ROOT
 class Suture:
     data: Path
 
-    def run(self, *arguments: str) -> tuple[int, str, str]:
+    def run(self, *arguments: str, timeout: float = 120) -> tuple[int, str, str]:
         """Exit code, stdout, stderr."""
         done = subprocess.run(
             [sys.executable, str(ROOT / "manage.py"), *arguments],
@@ -25,7 +25,7 @@ class Suture:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=timeout,
             check=False,
         )
         return done.returncode, done.stdout, done.stderr

@@ -15,8 +15,10 @@ from sessions_app.selectors.bulk import report_rows
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import BulkOptions, BulkRefused, Selection, bulk_start, bulk_undo
 from sessions_app.services.bulkpreview import BulkPreview, bulk_preview
-from sessions_app.services.bulkrun import bulk_run_chunk
+from sessions_app.services.bulkrun import bulk_run_chunk, bulk_unfinished
 from sessions_app.services.database import database_prepare
+from sessions_app.services.recovering import repairs_recover
+from sessions_app.services.workers import worker_is_alive
 
 
 class Command(SutureCommand):
@@ -126,6 +128,11 @@ def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> R
         raise ValueError(f"There is no batch {undo or resume}.")
     if undo is not None:
         bulk_undo(batch=batch, actor="command", face="command", now=now)
+    elif worker_is_alive(now=now):
+        raise BulkRefused("A worker is running; it goes on with every unfinished batch by itself.")
+    else:
+        repairs_recover(now=now)
+        bulk_unfinished(now=now, alone=True)
     return batch
 
 
