@@ -103,7 +103,7 @@ def plan_drop(session: Session, target: Target | None = None, facts: Facts | Non
 def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) -> bool:
     """One round; False when nothing was left to do. ``skipped`` is what this round left alone, so the last round's word counts."""
     work.skipped.clear()
-    batch: list[Operation] = []
+    batch: list[tuple[Finding, Choice]] = []
     touched: dict[str, str] = {}
     parts: set[str] = set()
     for finding in find_all(context, wanted):
@@ -112,31 +112,45 @@ def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) 
             if why:
                 work.skipped[finding.key] = why
             continue
-        if _signature(work.session, finding) in work.seen:
+        signature = _signature(context, finding)
+        if signature in work.seen:
             work.skipped[finding.key] = "its repair was made and did not remove it"
             continue
         if not _free(finding, choice, touched, parts):
             continue
-        work.seen.add(_signature(work.session, finding))
-        try:
-            if not compile(work.session.rows, choice.operations):
-                work.skipped[finding.key] = "its repair changes nothing"
-                continue
-        except OperationError as error:
-            work.skipped[finding.key] = f"it cannot be written: {error}"
-            continue
-        batch += choice.operations
-        work.done[finding.key] = None
+        work.seen.add(signature)
+        batch.append((finding, choice))
         for operation in choice.operations:
             touched.setdefault(_place(operation), finding.rule)
             parts.add(operation.part_id)
-    if not batch:
+    changes = _written(work, batch)
+    if not changes:
         return False
-    changes = compile(work.session.rows, batch)
-    work.operations += batch
     work.changes += changes
     work.session = applied(work.session, changes)
     return True
+
+
+def _written(work: _Work, batch: list[tuple[Finding, Choice]]) -> tuple[RowChange, ...]:
+    """The changes of a batch, noted as done. What cannot be written is left out and said."""
+    rows = work.session.rows
+    try:
+        changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
+    except OperationError:
+        fitting = []
+        for finding, choice in batch:
+            try:
+                compile(rows, choice.operations)
+                fitting.append((finding, choice))
+            except OperationError as error:
+                work.skipped[finding.key] = f"it cannot be written: {error}"
+        batch = fitting
+        changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
+    if changes:
+        for finding, choice in batch:
+            work.operations += choice.operations
+            work.done[finding.key] = None
+    return changes
 
 
 def applied(session: Session, changes: Iterable[RowChange]) -> Session:
@@ -145,11 +159,15 @@ def applied(session: Session, changes: Iterable[RowChange]) -> Session:
     return decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
 
 
-def _signature(session: Session, finding: Finding) -> tuple[str, ...]:
+def _signature(context: Context, finding: Finding) -> tuple[str, ...]:
     """The finding and the rows it is about, as they are now. A V2 item's id is its place, which moves when others go."""
-    parts = [session.part(part_id) for part_id in finding.parts]
-    messages = [] if parts else [session.message(message_id) for message_id in finding.messages]
-    return (finding.key, *(one.raw for one in (*parts, *messages) if one is not None))
+    parts = [context.parts_by_id[part_id].raw for part_id in finding.parts if part_id in context.parts_by_id]
+    messages = [
+        context.messages_by_id[message_id].raw
+        for message_id in finding.messages
+        if message_id in context.messages_by_id
+    ]
+    return (finding.key, *(parts or messages))
 
 
 def _place(operation: Operation) -> str:

@@ -53,14 +53,15 @@ def scan(
         )
         found = tuple(find_all(Context(session, goal, facts, thinking)))
         return SessionScan(goal, found, {}, "unreadable", (words,))
-    context = Context(session, goal, facts, thinking)
+    judged = verdicts(session, goal, thinking) if goal else {}
+    context = Context(session, goal, facts, thinking, own=judged[goal.protocol] if goal else None)
     findings = find_all(context)
     findings += unexplained(context, findings)
-    judged = verdicts(session, goal, thinking) if goal else {}
     others = _other_models(session, goal, thinking) if goal else []
+    places = _refused_places(judged)
     health, reasons = _health(findings, judged.get(goal.protocol) if goal else None, others)
     return SessionScan(
-        goal, tuple(_reactions(finding, judged) for finding in findings), judged, health, reasons
+        goal, tuple(_reactions(finding, places) for finding in findings), judged, health, reasons
     )
 
 
@@ -153,33 +154,27 @@ def _health(
     return ("at-risk" if reasons else "healthy"), tuple(reasons)
 
 
-def _reactions(finding: Finding, judged: Mapping[ProtocolName, Verdict]) -> Finding:
+type _Places = Mapping[ProtocolName, frozenset[tuple[str, str]]]
+"""Per protocol the places it refuses: (rule code, part), or (rule code, message) where no part is named."""
+
+
+def _refused_places(judged: Mapping[ProtocolName, Verdict]) -> _Places:
+    return {
+        protocol: frozenset(
+            (code, one.part or one.message) for one in verdict.violations for code in one.faults
+        )
+        for protocol, verdict in judged.items()
+    }
+
+
+def _reactions(finding: Finding, refused_at: _Places) -> Finding:
     """With the protocols that refuse the session right there, and those that take it: poison for one, harmless for another."""
     if not finding.parts and not finding.messages:
         return finding
-    refusing = [
-        protocol
-        for protocol, one in judged.items()
-        if any(_at(finding, violation) for violation in one.violations)
-    ]
-    return replace(
-        finding,
-        details={
-            **finding.details,
-            "refused_by": refusing,
-            "accepted_by": [one for one in judged if one not in refusing],
-        },
-    )
-
-
-def _at(finding: Finding, violation: Violation) -> bool:
-    if finding.rule not in violation.faults:
-        return False
-    return (
-        violation.part in finding.parts
-        if violation.part and finding.parts
-        else violation.message in finding.messages
-    )
+    places = [(finding.rule, place) for place in (*finding.parts, *finding.messages)]
+    refusing = [protocol for protocol, refused in refused_at.items() if not refused.isdisjoint(places)]
+    accepting = [protocol for protocol in refused_at if protocol not in refusing]
+    return replace(finding, details={**finding.details, "refused_by": refusing, "accepted_by": accepting})
 
 
 def as_document(session: Session, result: SessionScan) -> dict[str, Any]:

@@ -143,7 +143,8 @@ def outputs(session: Session) -> list[str]:
         for tool in message.tools():
             if tool.status == "completed":
                 output = tool.state.get("output", tool.state.get("content"))
-                found.append(output if isinstance(output, str) else dumps(output))
+                if output is not None:
+                    found.append(output if isinstance(output, str) else dumps(output))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -141,11 +142,15 @@ class Context:
         target: Target | None = None,
         facts: Facts | None = None,
         thinking: Literal["on", "off", "auto"] = "auto",
+        own: Verdict | None = None,
     ) -> None:
+        """``own`` is its own target's verdict, where somebody has it already."""
+        self._own = own
         self.session = session
         self.target = target or infer_target(session, thinking)
         self.facts = facts or Facts()
         self._minted: set[str] = set()
+        self._numbers: dict[str, int] = {}
 
     @property
     def v2(self) -> bool:
@@ -157,13 +162,23 @@ class Context:
         return self.session.messages
 
     @cached_property
+    def parts_by_id(self) -> dict[str, Part]:
+        return {part.id: part for message in (*self.session.v1, *self.session.v2) for part in message.parts}
+
+    @cached_property
+    def messages_by_id(self) -> dict[str, Message]:
+        return {message.id: message for message in (*self.session.v1, *self.session.v2)}
+
+    @cached_property
     def turns(self) -> list[Turn]:
         return turns(self.messages)
 
     @cached_property
     def verdict(self) -> Verdict | None:
         """Its own target's verdict on the rows as stored; None where no target is known."""
-        return judge(self.session, self.target, repairs=False) if self.target else None
+        if self._own is not None or self.target is None:
+            return self._own
+        return judge(self.session, self.target, repairs=False)
 
     @cached_property
     def body(self) -> Body | None:
@@ -204,15 +219,32 @@ class Context:
 
         With ``codes`` only a violation that can come from one of these rules counts.
         """
-        wanted_parts, wanted_messages = set(parts), set(messages)
+        places = list(parts)
+        found = [violation for part in places for violation in self._by_part.get(part, ())]
+        for message in messages:
+            found += (one for one in self._by_message.get(message, ()) if not one.part or not places)
+        fitting = [one for one in found if not codes or not set(codes).isdisjoint(one.faults)]
+        return min(fitting, key=lambda one: self._rank[id(one)], default=None)
+
+    @cached_property
+    def _by_part(self) -> dict[str, list[Violation]]:
+        return self._indexed(lambda violation: violation.part)
+
+    @cached_property
+    def _by_message(self) -> dict[str, list[Violation]]:
+        return self._indexed(lambda violation: violation.message)
+
+    def _indexed(self, place: Callable[[Violation], str]) -> dict[str, list[Violation]]:
+        index: dict[str, list[Violation]] = defaultdict(list)
         for violation in self.violations:
-            if codes and not set(codes) & set(violation.faults):
-                continue
-            if violation.part in wanted_parts or (
-                violation.message in wanted_messages and (not violation.part or not wanted_parts)
-            ):
-                return violation
-        return None
+            if place(violation):
+                index[place(violation)].append(violation)
+        return index
+
+    @cached_property
+    def _rank(self) -> dict[int, int]:
+        """The place of a violation in the provider's order."""
+        return {id(violation): place for place, violation in enumerate(self.violations)}
 
     def severity(
         self, otherwise: Severity, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()
@@ -241,15 +273,16 @@ class Context:
             self.target and message.provider == self.target.provider and message.model == self.target.model
         )
 
-    def fresh(self, make: Callable[[int], str], taken: Callable[[str], bool]) -> str:
-        """The first ``make(n)``, n from 2, that is neither taken nor minted before in this context."""
-        number = 2
+    def fresh(self, base: str, make: Callable[[int], str], taken: Callable[[str], bool]) -> str:
+        """The first ``make(n)``, n from 2, that is neither taken nor minted before in this context for the same ``base``."""
+        number = self._numbers.get(base, 1)
         while True:
+            number += 1
             text = make(number)
             if text not in self._minted and not taken(text):
                 self._minted.add(text)
+                self._numbers[base] = number
                 return text
-            number += 1
 
 
 def refused(violation: Violation | None) -> dict[str, Any]:

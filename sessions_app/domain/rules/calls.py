@@ -35,7 +35,7 @@ def rename(context: Context, message: Message, tool: ToolPart, why: str) -> tupl
     def taken(text: str) -> bool:
         return text in context.call_ids or wire_call_id(context.target, text, context.v2) in context.wire_ids
 
-    new = context.fresh(lambda number: safe_call_id(tool.call_id, number, nine), taken)
+    new = context.fresh(tool.call_id, lambda number: safe_call_id(tool.call_id, number, nine), taken)
     return edit_part(tool, (Edit(call_id_path(message), new),), why), new
 
 
@@ -150,15 +150,20 @@ def find_across_turns(context: Context) -> Iterator[Finding]:
 
 
 def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> Finding:
+    # Gateways of Responses are known to check ids over the whole request, OpenAI itself is not (wire-rules R16: a warning).
+    may_refuse = context.target is not None and context.target.protocol == "openai-responses"
     severity, details = context.severity(
-        "info", "duplicate-call-id-across-turns", "duplicate-call-id-in-message", parts=(tool.id,)
+        "at-risk" if may_refuse and message.id in context.sent_messages else "info",
+        "duplicate-call-id-across-turns",
+        "duplicate-call-id-in-message",
+        parts=(tool.id,),
     )
     operation, new = rename(
         context, message, tool, f"the call id {tool.call_id} is used in an earlier message"
     )
     harmless = (
         ""
-        if severity == "blocked"
+        if severity != "info"
         else "; this target accepts it, endpoints that check the whole request do not"
     )
     return Finding(
@@ -182,14 +187,16 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
 def find_orphans(context: Context) -> Iterator[Finding]:
     """Calls that reach the provider without a result. V1 pairs every call of the client's own tools; only what the provider itself
     executed can lose its result there (wire-rules 6.8 F8)."""
-    named = [violation for violation in context.violations if "orphan-tool-use" in violation.faults]
+    named: dict[str, list[Violation]] = defaultdict(list)
+    for violation in context.violations:
+        if "orphan-tool-use" in violation.faults:
+            named[violation.message].append(violation)
     for message, tool in context.tools:
         lacks = is_v2(message) and tool.status in OPEN_STATUSES and not tool.provider_executed
-        violation = next((one for one in named if _names(one, message, tool)), None) or context.refusal(
-            parts=(tool.id,)
-        )
-        if not lacks and not (violation in named and tool.provider_executed):
+        unanswered = next((one for one in named.get(message.id, ()) if _names(one, tool)), None)
+        if not lacks and not (unanswered and tool.provider_executed):
             continue
+        refusal = unanswered or context.refusal(parts=(tool.id,))
         open_call = lacks
         close = Choice(
             "close",
@@ -205,22 +212,20 @@ def find_orphans(context: Context) -> Iterator[Finding]:
         )
         yield Finding(
             "orphan-tool-use",
-            "blocked" if violation else "at-risk",
+            "blocked" if refusal else "at-risk",
             "safe" if open_call else "lossy",
             (message.id,),
             (tool.id,),
             f"The call {tool.call_id} of {tool.tool} is sent without a result (status {tool.status})",
-            {"call_id": tool.call_id, "status": tool.status, **refused(violation)},
+            {"call_id": tool.call_id, "status": tool.status, **refused(refusal)},
             (close, text) if open_call else (text,),
             mark=tool.call_id,
         )
 
 
-def _names(violation: Violation, message: Message, tool: ToolPart) -> bool:
-    """One violation may name several calls of a message in its text."""
-    return violation.part == tool.id or (
-        violation.message == message.id and bool(tool.call_id) and tool.call_id in violation.error
-    )
+def _names(violation: Violation, tool: ToolPart) -> bool:
+    """One violation may name several calls of its message in its text."""
+    return violation.part == tool.id or bool(tool.call_id and tool.call_id in violation.error)
 
 
 def find_stuck(context: Context) -> Iterator[Finding]:

@@ -149,7 +149,7 @@ def _failed_run(run: list[Attempted]) -> Finding:
 def _no_gain(context: Context, good: list[Message]) -> Finding:
     *older, newest = good
     triggers = [
-        one for summary in older if (one := context.session.message(summary.parent_id or "")) is not None
+        one for summary in older if (one := context.messages_by_id.get(summary.parent_id or "")) is not None
     ]
     triggers = [
         one for one in triggers if one.is_user and all(isinstance(part, CompactionPart) for part in one.parts)
@@ -266,7 +266,7 @@ def find_cut_pair(context: Context) -> Iterator[Finding]:
     """A kept tail that begins inside a turn; V1 keeps a call and its result in one part, so only the verdict says if it matters."""
     for attempt in compactions(context):
         tail_id = attempt.part.tail_start_id
-        tail = context.session.message(tail_id) if tail_id else None
+        tail = context.messages_by_id.get(tail_id) if tail_id else None
         if tail is None or not tail.is_assistant or not attempt.good:
             continue
         turn = next((turn for turn in context.turns if tail in turn.answers), None)

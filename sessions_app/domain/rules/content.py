@@ -332,7 +332,7 @@ def find_role_order(context: Context) -> Iterator[Finding]:
         if violation.faults[:1] != ("role-order",) or (violation.rule, violation.message) in seen:
             continue
         seen.add((violation.rule, violation.message))
-        choices = _order_choices(context, context.session.message(violation.message))
+        choices = _order_choices(context, context.messages_by_id.get(violation.message))
         yield Finding(
             "role-order",
             "blocked",

@@ -100,7 +100,7 @@ def find_revert(context: Context) -> Iterator[Finding]:
     wanted = revert.get("messageID")
     if not isinstance(wanted, str):
         return
-    message = context.session.message(wanted)
+    message = context.messages_by_id.get(wanted)
     part = revert.get("partID")
     lost = message is None or (isinstance(part, str) and all(one.id != part for one in message.parts))
     operation = edit_session(

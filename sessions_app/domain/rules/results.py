@@ -129,8 +129,8 @@ def _reattach(part: Part, owner: Message, tool: ToolPart) -> tuple[Operation, ..
 
 
 def _refused_result(context: Context, message_id: str, part_id: str) -> Iterator[Finding]:
-    message = context.session.message(message_id)
-    part = context.session.part(part_id) if part_id else None
+    message = context.messages_by_id.get(message_id)
+    part = context.parts_by_id.get(part_id) if part_id else None
     if message is None or (part is not None and part.kind in RESULT_KINDS):
         return
     violation = context.refusal(
@@ -185,10 +185,10 @@ def _refused_call(context: Context) -> Iterator[Finding]:
     """A call that the client has no place for in this protocol, such as one the provider itself executed (wire-rules 6.3)."""
     verdict = context.verdict
     words = verdict.refusal if verdict else ""
-    part = context.session.part(verdict.details.get("part", "")) if verdict and words else None
+    part = context.parts_by_id.get(verdict.details.get("part", "")) if verdict and words else None
     if not isinstance(part, ToolPart) or part.fault is not None or "media" in words or "URL scheme" in words:
         return
-    message = context.session.message(part.message_id)
+    message = context.messages_by_id.get(part.message_id)
     if message is None:
         return
     text = replace_part(part, tool_as_text(message, part), words)

@@ -74,7 +74,7 @@ def _user_default(context: Context, message: Message, path: tuple[str, ...]) -> 
 
 
 def _assistant_default(context: Context, message: Message, path: tuple[str, ...]) -> Any:
-    parent = context.session.message(message.parent_id or "")
+    parent = context.messages_by_id.get(message.parent_id or "")
     earlier = [one for one in context.messages[: context.messages.index(message)] if one.is_user]
     prompt = parent or (earlier[-1] if earlier else None)
     if path == ("agent",):
@@ -146,7 +146,7 @@ def _fill_tool(context: Context, message: Message, tool: ToolPart, path: tuple[s
     time = part_time(tool, message)
     if path == ("callID",):
         new = context.fresh(
-            lambda number: safe_call_id(tool.id, number), lambda text: text in context.call_ids
+            tool.id, lambda number: safe_call_id(tool.id, number), lambda text: text in context.call_ids
         )
         return (Edit(path, new),)
     if path == ("tool",):

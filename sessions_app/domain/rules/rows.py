@@ -52,7 +52,7 @@ def _refused(context: Context) -> Iterator[Finding]:
     ``history-shape-foreign``."""
     verdict = context.verdict
     words = verdict.refusal if verdict else ""
-    part = context.session.part(verdict.details.get("part", "")) if verdict and words else None
+    part = context.parts_by_id.get(verdict.details.get("part", "")) if verdict and words else None
     if part is None or part.fault is not None or isinstance(part, (FilePart, ToolPart)):
         return
     yield Finding(
@@ -191,8 +191,8 @@ def _corrupt_column(fault: RowFault) -> Finding:
 
 
 def _corrupt(context: Context, fault: RowFault) -> Finding:
-    part = context.session.part(fault.id) if fault.table == "part" else None
-    message = context.session.message(part.message_id if part else fault.id)
+    part = context.parts_by_id.get(fault.id) if fault.table == "part" else None
+    message = context.messages_by_id.get(part.message_id if part else fault.id)
     choices: tuple[Choice, ...] = ()
     manual = False
     why = "its JSON cannot be read"

@@ -92,7 +92,7 @@ def _refused_turns(context: Context) -> Iterator[tuple[Message, Violation, list[
     """Messages refused for how their thinking stands, with the parts of the step at fault; each step once."""
     seen: set[tuple[str, ...]] = set()
     for violation in context.violations:
-        message = context.session.message(violation.message)
+        message = context.messages_by_id.get(violation.message)
         if (
             message is None
             or not message.is_assistant
@@ -224,7 +224,7 @@ def _alone(rule: str, message: Message, violation: Violation, reason: str) -> Fi
 
 def _pasted(context: Context, rule: str, reason: str) -> Iterator[Finding]:
     for located in context.facts.located:
-        message = context.session.message(located.message)
+        message = context.messages_by_id.get(located.message)
         if (
             located.rule == rule
             and message is not None
