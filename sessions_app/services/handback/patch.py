@@ -154,15 +154,8 @@ def _writes(changes: Sequence[RowChange], table_name: Callable[[str], str]) -> I
                 for column, value in change.after.items()
                 if not _same(change.before.get(column), value)
             }
-            key = aside.get(id(change), change.key)
-            yield _update(
-                change,
-                table_name,
-                key,
-                {**altered, **{column: change.after[column] for column in change.key}}
-                if key is not change.key
-                else altered,
-            )
+            if altered:
+                yield _update(change, table_name, aside.get(id(change), change.key), altered)
         elif change.after is not None:
             columns = ", ".join(_name(column) for column in change.after)
             values = ", ".join(_value(value) for value in change.after.values())
