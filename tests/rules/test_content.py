@@ -130,3 +130,9 @@ def test_an_empty_v2_prompt_is_kept_as_a_row() -> None:
         after = repaired(session, CLAUDE, safety="safe")
         assert message_ids(after) == ["msg_0001", "msg_0002", "msg_0003"] and not after.faults
         assert scanned(after, CLAUDE).health == "healthy"
+
+
+def test_a_prompt_of_blanks_that_holds_an_ignored_text_is_kept() -> None:
+    session = V1(CLAUDE).user("go").user(text("  "), text("kept", ignored=True)).user("on").decoded()
+    after = repaired(session, CLAUDE, safety="safe")
+    assert data_of(after, "prt_0002_02")["text"] == "kept" and scanned(after, CLAUDE).health == "healthy"

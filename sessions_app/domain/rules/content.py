@@ -146,13 +146,14 @@ def _starts_wrong(context: Context, message: Message) -> Any:
 def _user_choice(context: Context, message: Message, texts: list[TextPart]) -> Choice:
     answers = answers_to(context, message)
     why = "a message of blanks cannot be sent"
-    if not is_v2(message) and not any(holds_answer(answer) for answer in answers):
+    alone = len(texts) == len(message.parts)
+    if not is_v2(message) and alone and not any(holds_answer(answer) for answer in answers):
         taken = [delete_message(one, why) for one in (*answers, message)]
         label = "Remove it" + (
             f" together with its empty answer {', '.join(answer.id for answer in answers)}" if answers else ""
         )
         return Choice("remove", label, "safe", tuple(taken))
-    label = f"Write “{PLACEHOLDER}” in it: its answer points to it"
+    label = f"Write “{PLACEHOLDER}” in it: {'its answer points to it' if alone else 'it holds more than the blanks'}"
     if is_v2(message):
         return Choice(
             "placeholder", label, "safe", (edit_message(message, (Edit(("text",), PLACEHOLDER),), why),)
