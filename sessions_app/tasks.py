@@ -12,8 +12,8 @@ from django.db import transaction
 from django.tasks import task
 from django.utils import timezone
 
-from sessions_app.models import ImportJob, RepairBatch
-from sessions_app.services import bulkrun, importing, recovering, scanning
+from sessions_app.models import Compaction, ImportJob, RepairBatch
+from sessions_app.services import bulkrun, compacting, importing, recovering, scanning
 
 SILENCE = timedelta(minutes=2)
 """A job without a heartbeat for so long has lost its worker."""
@@ -56,6 +56,20 @@ def bulk_run(batch_id: int, **kwargs: Any) -> None:
             return
 
 
+def compaction_enqueue(job: Compaction) -> None:
+    """Have the summary made in the background once the present transaction is committed."""
+    transaction.on_commit(lambda: compaction_run.enqueue(job.pk))
+
+
+@task
+def compaction_run(job_id: int, **kwargs: Any) -> None:
+    """A piece of a summary."""
+    while compacting.compaction_run(compaction_id=job_id, clock=timezone.now):
+        if _deferred():
+            compaction_run.enqueue(job_id)
+            return
+
+
 def start(*, alone: bool) -> list[str]:
     """At worker start: settle interrupted writes, take up what lost its worker, judge again what older rules judged.
 
@@ -66,6 +80,8 @@ def start(*, alone: bool) -> list[str]:
     for batch in bulkrun.bulk_unfinished(now=timezone.now(), alone=alone):
         bulk_run.enqueue(batch)
         told.append(f"Bulk repair {batch} is taken up again.")
+    for job in compacting.compactions_abandoned(now=timezone.now(), alone=alone):
+        compaction_run.enqueue(job)
     rescan_run.enqueue()
     return told
 
@@ -75,6 +91,8 @@ def reap() -> None:
     _settle(timezone.now(), SILENCE)
     for batch in bulkrun.bulk_abandoned(now=timezone.now()):
         bulk_run.enqueue(batch)
+    for job in compacting.compactions_abandoned(now=timezone.now()):
+        compaction_run.enqueue(job)
 
 
 def _settle(now: datetime, silence: timedelta) -> list[str]:

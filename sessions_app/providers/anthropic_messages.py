@@ -45,7 +45,7 @@ class _Block:
 @dataclass(slots=True)
 class _State:
     blocks: dict[int, _Block] = field(default_factory=dict)
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
 
     def take(self, chunk: dict[str, Any]) -> Iterator[Event]:
@@ -64,7 +64,7 @@ class _State:
             self._count(chunk.get("usage"))
             self.reason = _dict(chunk.get("delta")).get("stop_reason") or self.reason
         elif kind == "message_stop":
-            yield ev.StepFinish(REASONS.get(self.reason, self.reason or "unknown"), self._spent())
+            yield ev.StepFinish(REASONS.get(self.reason, self.reason or "unknown"), usage_of(self.usage))
         elif kind == "error":
             raise ev.StreamFailed(failure_in(chunk.get("error")))
 
@@ -129,14 +129,16 @@ class _State:
         """Later counts replace earlier ones: they are running sums."""
         self.usage |= {name: value for name, value in _dict(usage).items() if isinstance(value, int)}
 
-    def _spent(self) -> Usage:
-        count = self.usage.get
-        return Usage(
-            input=count("input_tokens", 0),
-            output=count("output_tokens", 0),
-            cache_read=count("cache_read_input_tokens", 0),
-            cache_write=count("cache_creation_input_tokens", 0),
-        )
+
+def usage_of(usage: dict[str, Any]) -> Usage:
+    """Tokens as the API counts them."""
+    count = {name: value for name, value in usage.items() if isinstance(value, int)}.get
+    return Usage(
+        input=count("input_tokens", 0),
+        output=count("output_tokens", 0),
+        cache_read=count("cache_read_input_tokens", 0),
+        cache_write=count("cache_creation_input_tokens", 0),
+    )
 
 
 def _server_result(block: dict[str, Any]) -> Event:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sessions_app.domain.jsjson import encode
-from sessions_app.domain.processor.events import Event, StreamError
+from sessions_app.domain.processor.events import Event, Failure, StreamError, StreamFailed, Usage
 from sessions_app.domain.processor.ports import Connect, Execute, Feed, RequestBody
 from sessions_app.domain.target import ProtocolName
 
 from . import anthropic_messages, openai_chat, openai_responses
 from .endpoints import Endpoint
-from .failures import failure_from
+from .failures import failure_from, failure_in
 from .feed import Cancel, Limits, LiveFeed
 
 SPOKEN: tuple[ProtocolName, ...] = ("anthropic-messages", "openai-chat", "openai-responses")
@@ -29,6 +29,13 @@ _EVENTS: dict[str, Callable[[Iterable[Any]], Iterator[Event]]] = {
     "anthropic-messages": anthropic_messages.events,
     "openai-chat": openai_chat.events,
     "openai-responses": openai_responses.events,
+}
+
+
+_USAGE: dict[str, Callable[[dict[str, Any]], Usage]] = {
+    "anthropic-messages": anthropic_messages.usage_of,
+    "openai-chat": openai_chat.usage_of,
+    "openai-responses": openai_responses.usage_of,
 }
 
 
@@ -53,9 +60,18 @@ class Line:
     def close(self) -> None:
         self._client.close()
 
-    def send(self, request: bytes) -> Any:
-        """One request without a stream: the decoded answer. Raises ``StreamFailed``-like SDK exceptions; see ``failures.failure_from``."""
-        return self._client.post(self._path, content=request, cast_to=object, options=_JSON)
+    def send(self, request: bytes) -> Usage:
+        """One request without a stream, sent as it is; the tokens it took. Raises ``StreamFailed`` with what the provider said."""
+        try:
+            answer = self._client.post(self._path, content=request, cast_to=object, options=_JSON)
+        except Exception as problem:
+            raise StreamFailed(failure_from(problem)) from problem
+        if not isinstance(answer, dict):
+            raise StreamFailed(Failure("api", "The provider answered with something that is no JSON object."))
+        if answer.get("error"):
+            raise StreamFailed(failure_in(answer["error"], 200))
+        usage = answer.get("usage")
+        return _USAGE[self.protocol](usage if isinstance(usage, dict) else {})
 
     def stream(self, request: RequestBody) -> SdkStream:
         """Begin a streamed response. Raises what the SDK raises."""

@@ -48,7 +48,7 @@ class _State:
             self.started = True
             yield ev.StepStart()
         if isinstance(chunk.get("usage"), dict):
-            self.usage = _usage(chunk["usage"])
+            self.usage = usage_of(chunk["usage"])
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         delta = choice.get("delta")
@@ -121,7 +121,8 @@ class _State:
         yield complete_call(call.call_id, call.name, call.text)
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
+def usage_of(usage: dict[str, Any]) -> Usage:
+    """Tokens as the API counts them: what was cached is part of the input there, what was thought part of the output."""
     prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
     thought = _count(usage.get("completion_tokens_details"), "reasoning_tokens")

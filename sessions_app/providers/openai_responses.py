@@ -81,7 +81,7 @@ class _State:
             reason = {"max_output_tokens": "length", "content_filter": "content-filter"}.get(why, why)
         else:
             reason = "tool-calls" if self.called else "stop"
-        return ev.StepFinish(reason, _usage(_dict(response.get("usage"))))
+        return ev.StepFinish(reason, usage_of(_dict(response.get("usage"))))
 
 
 def _error(error: Any) -> Any:
@@ -91,7 +91,8 @@ def _error(error: Any) -> Any:
     return error
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
+def usage_of(usage: dict[str, Any]) -> Usage:
+    """Tokens as the API counts them: what was cached is part of the input there, what was thought part of the output."""
     read, written = _count(usage, "input_tokens"), _count(usage, "output_tokens")
     cached = _count(_dict(usage.get("input_tokens_details")), "cached_tokens")
     thought = _count(_dict(usage.get("output_tokens_details")), "reasoning_tokens")

@@ -22,6 +22,7 @@ from sessions_app.domain.handback.relink import asked_plan
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation, Plan, inverted
+from sessions_app.domain.repair import RowChange as DomainRowChange
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.target import Target
 from sessions_app.models import Repair, RepairBatch, RowChange, Session, values
@@ -137,6 +138,10 @@ def repair_undo(*, repair: Repair, actor: Actor, now: datetime, batch: RepairBat
             "state",
             f"Repair {repair.public_id} is {repair.get_state_display().lower()}; only an applied one can be undone.",
         )
+    if not repair.path:
+        from .mirrorrepair import mirror_undo  # it makes repairs itself
+
+        return mirror_undo(repair=repair, actor=actor, now=now)
     changes = inverted(tuple(change.change for change in repair.changes.order_by("position")))
     if not changes:
         raise RepairRefused("state", f"Repair {repair.public_id} kept no rows that could be put back.")
@@ -157,6 +162,34 @@ def repair_undo(*, repair: Repair, actor: Actor, now: datetime, batch: RepairBat
             )
             _signed(undo, actor, now)
             return _write(undo, store, None, changes, actor, now, batch)
+    except StoreError as problem:
+        raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
+
+
+def changes_apply(
+    *,
+    session: Session,
+    rows: SessionRows,
+    changes: tuple[DomainRowChange, ...],
+    rules: list[str],
+    actor: Actor,
+    now: datetime,
+) -> Repair:
+    """Write row changes that no rule planned (a compaction) to the session's file, as a repair of ``rows``. Raises ``RepairRefused``."""
+    try:
+        with stores.open_store(Path(session.source.file), session.source.kind) as store:
+            repair = Repair(
+                session=session,
+                source=session.source,
+                session_stored_id=session.stored_id,
+                session_title=session.title,
+                path=session.source.file,
+                rules=rules,
+                hash_before=rowdoc.rows_hash(rows),
+                hash_after=rowdoc.rows_hash(dialects.apply(rows, changes)),
+                holders=[asdict(holder) for holder in store.holders()] if session.source.live else [],
+            )
+            return _write(_signed(repair, actor, now), store, rows, changes, actor, now, None)
     except StoreError as problem:
         raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
 

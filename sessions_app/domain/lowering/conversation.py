@@ -37,9 +37,9 @@ class Conversation:
     prior: str | None
 
 
-def conversation(session: Session, next_prompt: str | None = None) -> Conversation:
+def conversation(session: Session, next_prompt: str | None = None, whole: bool = False) -> Conversation:
     """What a summary of ``session`` is made from. A compaction that was started for an overflow ends it before the last prompt, which
-    is sent again behind the summary."""
+    is sent again behind the summary; ``whole`` keeps it."""
     messages = replayed(session)
     prior = None
     if len(messages) > 1 and _compaction(messages[0]) and messages[1].data.get("summary"):
@@ -49,7 +49,7 @@ def conversation(session: Session, next_prompt: str | None = None) -> Conversati
             if isinstance(part, TextPart) and isinstance(part.text, str)
         )
         messages = messages[2:]
-    cut = _overflow_cut(messages)
+    cut = None if whole else _overflow_cut(messages)
     sections = [section for message in messages[:cut] if (section := "\n".join(_lines(message)))]
     if next_prompt and cut is None:
         sections.append(f"[User]: {next_prompt}")

@@ -59,8 +59,8 @@ class Dialogue:
     def _draft(self, parent_id: str = "") -> Draft:
         """A message behind everything that is stored: opencode sorts by time, older versions and V2 by id and by seq."""
         rows, now = self.engine.store.rows(), self.engine.around.clock()
-        now = max(now, _latest(rows) + 1)
-        mint = Mint(self.engine.around.tails, _last_id(rows))
+        now = max(now, latest_time(rows) + 1)
+        mint = Mint(self.engine.around.tails, last_id(rows))
         seq = 1 + max(
             (row["seq"] for row in rows.session_message if isinstance(row.get("seq"), int)), default=-1
         )
@@ -70,12 +70,13 @@ class Dialogue:
         return Mint(self.engine.around.tails, message_id)
 
 
-def _latest(rows: SessionRows) -> int:
+def latest_time(rows: SessionRows) -> int:
+    """When the newest message was made, in milliseconds."""
     times = (row.get("time_created") for row in (*rows.messages, *rows.session_message))
     return max((time for time in times if isinstance(time, int)), default=0)
 
 
-def _last_id(rows: SessionRows) -> str:
+def last_id(rows: SessionRows) -> str:
     """The id of the message that is last by time."""
     history = rows.messages or rows.session_message
     return str(history[-1].get("id", "")) if history else ""

@@ -54,7 +54,8 @@ type Write = RowPut | RowDrop | Spent
 class Shape(Protocol):
     """How a dialect stores a turn."""
 
-    dialect: Literal["opencode-v1", "opencode-v2"]
+    @property
+    def dialect(self) -> Literal["opencode-v1", "opencode-v2"]: ...
 
     def changed(self, draft: Draft, items: Iterable[Item], now: int) -> Sequence[Write]:
         """Writes that bring these items of the message to what they are now."""

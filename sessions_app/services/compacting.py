@@ -1,0 +1,302 @@
+"""Compacting a session that its client cannot compact any more: summarise in the background, look, apply, undo (design 7)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db.models import Q
+
+from sessions_app.domain import dialects, model, rowdoc
+from sessions_app.domain.lowering import LoweringError, body
+from sessions_app.domain.model import SessionRows
+from sessions_app.domain.processor.events import Usage
+from sessions_app.domain.processor.summary import compaction_changes
+from sessions_app.domain.repair import RowChange
+from sessions_app.domain.target import Target, infer_target
+from sessions_app.domain.verdict import Verdict
+from sessions_app.domain.verdicts import verdict
+from sessions_app.models import Compaction, Repair, Session, values
+from sessions_app.providers import Cancel, Endpoint, Line, NotReachable
+from sessions_app.selectors.payloads import NoTarget, Thinking, chosen_target
+from sessions_app.selectors.rows import session_rows
+from sessions_app.stores.turnstore import V2_REFUSED
+
+from .audit import audit_record
+from .mirrorrepair import mirror_apply
+from .probing import ProbeRefused, provider_endpoint
+from .reading import session_refresh
+from .repairing import Actor, changes_apply
+from .scanning import target_document
+from .summarising import Progress, SummaryFailed, Work, limits, random_tail, summarise_piece, summary_work
+from .writing import RepairRefused
+
+log = structlog.get_logger(__name__)
+
+RULE = "compaction"
+"""What the history names as the reason of the repair."""
+LEASE = timedelta(minutes=5)
+
+type Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a compaction would send, before anything is sent."""
+
+    session: model.Session
+    rows: SessionRows
+    target: Target
+    endpoint: Endpoint
+    work: Work
+
+    @property
+    def requests(self) -> int:
+        """At least so many."""
+        return -(-len(self.work.text) // self.work.chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPreview:
+    """What the session would be: characters the next request holds now (None = it cannot be built) and would hold, and the verdict then."""
+
+    before: int | None
+    after: int
+    verdict: Verdict | None
+
+
+def compaction_prepare(
+    *, rows: SessionRows, live: bool, target: str = "", thinking: Thinking = "auto"
+) -> Ready:
+    """What would be summarised, by whom. ``live``: the rows are the client's own file's. Raises ``ProbeRefused`` in words."""
+    session = dialects.decode(rows)
+    if session.dialect == "opencode-v2" and live:
+        raise ProbeRefused("store", V2_REFUSED)
+    try:
+        chosen = chosen_target(session, target or settings.SUTURE_COMPACT_MODEL, thinking)
+    except NoTarget as problem:
+        raise ProbeRefused("target", str(problem)) from problem
+    # A summary needs no thinking, and its text is all that is kept.
+    chosen = Target(chosen.protocol, chosen.provider, chosen.model, "off", chosen.package, chosen.profile)
+    endpoint = provider_endpoint(chosen)
+    work = summary_work(session, endpoint)
+    if not work.text:
+        raise ProbeRefused("nothing", "There is nothing to summarise since the last compaction.")
+    return Ready(session, rows, chosen, endpoint, work)
+
+
+def session_compaction_prepare(
+    *, session: Session, now: datetime, target: str = "", thinking: Thinking = "auto"
+) -> Ready:
+    """As ``compaction_prepare``, for a session of the mirror as it is stored now."""
+    refreshed = session_refresh(session=session, now=now)
+    if refreshed.problem or session.imported_at is None:
+        words = refreshed.problem or session.error or "The rows of this session could not be read."
+        raise ProbeRefused("store", words)
+    return compaction_prepare(
+        rows=session_rows(session), live=session.source.live, target=target, thinking=thinking
+    )
+
+
+def compaction_start(
+    *, session: Session, actor: Actor, now: datetime, target: str = "", thinking: Thinking = "auto"
+) -> Compaction:
+    """Begin: the caller enqueues it. Raises ``ProbeRefused``."""
+    if Compaction.objects.filter(session=session, state__in=Compaction.ACTIVE).exists():
+        raise ProbeRefused("changed", "A summary of this session is being made already.")
+    ready = session_compaction_prepare(session=session, now=now, target=target, thinking=thinking)
+    return Compaction.objects.create(
+        session=session,
+        rows_hash=rowdoc.rows_hash(ready.rows),
+        target=target_document(ready.target),
+        host=values.name(ready.endpoint.host),
+        total=len(ready.work.text),
+        chunk=ready.work.chunk,
+        summary=values.shown(ready.work.prior),
+        actor=actor.name,
+        face=actor.face,
+        created_at=now,
+    )
+
+
+def compaction_run(*, compaction_id: int, clock: Clock) -> bool:
+    """Summarise the next piece; whether there is more to do. A killed worker loses the piece in hand only."""
+    job = _claimed(compaction_id, clock())
+    if job is None:
+        return False
+    rows = session_rows(job.session)
+    if rowdoc.rows_hash(rows) != job.rows_hash:
+        return _ended(job, Compaction.State.FAILED, clock(), "The session changed meanwhile; start again.")
+    session = dialects.decode(rows)
+    target = _target(job)
+    try:
+        endpoint = provider_endpoint(target)
+        text = summary_work(session, endpoint).text
+        usage = Usage(**job.usage) if job.usage else Usage()
+        at = Progress(job.done, job.summary, usage, job.cost, job.chunk, job.requests)
+        with Line(endpoint, target.protocol, limits()) as line:
+            done = summarise_piece(line=line, target=target, text=text, at=at, cancel=_watched(job, clock))
+    except (SummaryFailed, ProbeRefused, NotReachable) as problem:
+        cancelled = isinstance(problem, SummaryFailed) and problem.aborted
+        state = Compaction.State.CANCELLED if cancelled else Compaction.State.FAILED
+        return _ended(job, state, clock(), "" if cancelled else str(problem))
+    job.done, job.summary, job.chunk, job.requests = done.done, done.summary, done.chunk, done.requests
+    job.usage, job.cost, job.heartbeat_at = asdict(done.usage), done.cost, None
+    job.save(update_fields=("done", "summary", "chunk", "requests", "usage", "cost", "heartbeat_at"))
+    if job.done >= job.total:
+        return _ended(job, Compaction.State.READY, clock(), "")
+    return True
+
+
+def compaction_cancel(*, job: Compaction) -> None:
+    """Have it stop; what was summarised is not applied."""
+    Compaction.objects.filter(pk=job.pk, state=Compaction.State.QUEUED).update(
+        state=Compaction.State.CANCELLED, cancel_requested=True
+    )
+    Compaction.objects.filter(pk=job.pk, state__in=(*Compaction.ACTIVE, Compaction.State.READY)).update(
+        cancel_requested=True
+    )
+    Compaction.objects.filter(pk=job.pk, state=Compaction.State.READY).update(
+        state=Compaction.State.CANCELLED
+    )
+
+
+def compactions_abandoned(*, now: datetime, alone: bool = False) -> list[int]:
+    """Those whose worker died; the caller enqueues each again."""
+    active = Compaction.objects.filter(state__in=Compaction.ACTIVE)
+    if alone:
+        active.update(heartbeat_at=None)
+    free = Q(heartbeat_at=None, created_at__lte=now - LEASE) | Q(heartbeat_at__lte=now - LEASE)
+    return list((active if alone else active.filter(free)).order_by("pk").values_list("pk", flat=True))
+
+
+def compaction_preview(*, job: Compaction, now: datetime) -> CompactionPreview:
+    """What applying it would give, computed from the rows as they are."""
+    rows = session_rows(job.session)
+    return changes_preview(rows, _changes(job, rows, now))
+
+
+def changes_preview(rows: SessionRows, changes: tuple[RowChange, ...]) -> CompactionPreview:
+    """What the next request holds without and with these changes."""
+    before, after = dialects.decode(rows), dialects.decode(dialects.apply(rows, changes))
+    target = infer_target(before)
+    if target is None:
+        return CompactionPreview(None, 0, None)
+    return CompactionPreview(_size(before, target), _size(after, target) or 0, verdict(after, target))
+
+
+def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
+    """Write what the client itself would have written; the repair can be undone as any other. Raises ``RepairRefused``."""
+    if job.state != Compaction.State.READY:
+        raise RepairRefused(
+            "state", f"This summary is {job.get_state_display().lower()}; only a ready one can be applied."
+        )
+    session = job.session
+    refreshed = session_refresh(session=session, now=now)
+    if refreshed.problem:
+        raise RepairRefused("store", refreshed.problem)
+    rows = session_rows(session)
+    if rowdoc.rows_hash(rows) != job.rows_hash:
+        raise RepairRefused(
+            "changed", "Not applied: the session changed after it was summarised. Nothing was written."
+        )
+    changes = _changes(job, rows, now)
+    write = mirror_apply if session.dialect == "opencode-v2" else changes_apply
+    repair = write(session=session, rows=rows, changes=changes, rules=[RULE], actor=actor, now=now)
+    job.state, job.repair = Compaction.State.APPLIED, repair
+    job.save(update_fields=("state", "repair"))
+    audit_record(
+        action="session.compacted",
+        actor=actor.name,
+        face=actor.face,
+        now=now,
+        subject=("repair", repair.public_id),
+        session=session.stored_id,
+        repair=repair.public_id,
+    )
+    return repair
+
+
+def summary_changes(ready: Ready, made: Progress, now: datetime) -> tuple[RowChange, ...]:
+    """The row changes of a summary that was just made of ``ready``."""
+    return compaction_changes(
+        ready.rows,
+        ready.session,
+        made.summary,
+        target=ready.target,
+        usage=made.usage,
+        cost=made.cost or 0,
+        now=int(now.timestamp() * 1000),
+        tails=random_tail,
+    )
+
+
+def _changes(job: Compaction, rows: SessionRows, now: datetime) -> tuple[RowChange, ...]:
+    return compaction_changes(
+        rows,
+        dialects.decode(rows),
+        job.summary,
+        target=_target(job),
+        usage=Usage(**job.usage) if job.usage else Usage(),
+        cost=job.cost or 0,
+        now=int(now.timestamp() * 1000),
+        tails=random_tail,
+    )
+
+
+def _target(job: Compaction) -> Target:
+    known: dict[str, Any] = job.target
+    return Target(known["protocol"], known["provider"], known["model"], "off", known.get("package", ""))
+
+
+def _size(session: model.Session, target: Target) -> int | None:
+    try:
+        return len(str(body(session, target, repairs=False, next_prompt="continue").body))
+    except LoweringError:
+        return None
+
+
+def _claimed(compaction_id: int, now: datetime) -> Compaction | None:
+    free = Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - LEASE)
+    active = Compaction.objects.filter(free, pk=compaction_id, state__in=Compaction.ACTIVE)
+    if not active.update(heartbeat_at=now, state=Compaction.State.RUNNING):
+        return None
+    job = Compaction.objects.select_related("session__source").get(pk=compaction_id)
+    if job.cancel_requested:
+        _ended(job, Compaction.State.CANCELLED, now, "")
+        return None
+    if job.started_at is None:
+        job.started_at = now
+        job.save(update_fields=("started_at",))
+    return job
+
+
+def _ended(job: Compaction, state: Compaction.State, now: datetime, error: str) -> bool:
+    job.state, job.error, job.finished_at, job.heartbeat_at = state, values.shown(error), now, None
+    job.save(update_fields=("state", "error", "finished_at", "heartbeat_at"))
+    return False
+
+
+def _watched(job: Compaction, clock: Clock) -> Cancel:
+    """A cancel that looks once a second whether the user wants one, and says meanwhile that the worker lives."""
+    return _Watched(job.pk, clock)
+
+
+class _Watched(Cancel):
+    def __init__(self, number: int, clock: Clock) -> None:
+        super().__init__()
+        self._number, self._now, self._looked = number, clock, time.monotonic()
+
+    def __call__(self) -> bool:
+        if not super().__call__() and time.monotonic() - self._looked >= 1:
+            self._looked = time.monotonic()
+            job = Compaction.objects.filter(pk=self._number)
+            job.update(heartbeat_at=self._now())
+            if job.filter(cancel_requested=True).exists():
+                self.set()
+        return super().__call__()
