@@ -115,4 +115,7 @@ def test_a_command_that_was_killed_is_resumed(suture: Watched, tmp_path: Path) -
     assert (outcome["state"], outcome["repaired"], outcome["failed"]) == ("done", 30, 0)
     assert suture.repairs() == 30
     code, out, err = suture.run("scan", str(path))
-    assert code == 0, (out + err, suture.ask("SELECT public_id, state, session_stored_id, error FROM sessions_app_repair"))
+    assert code == 0, (
+        out + err,
+        suture.ask("SELECT public_id, state, session_stored_id, error FROM sessions_app_repair"),
+    )
