@@ -12,11 +12,11 @@ SERVE ?=
 ARGS ?=
 JOBS ?= 2
 
-.PHONY: help setup run test test-postgres lint format bench e2e client browser lock clean
+.PHONY: help setup run test test-postgres check lint format bench e2e client browser lock clean
 
 help:
 	@echo "make run      open the dashboard (SERVE='PATH...' opens these)"
-	@echo "make test     checks and tests          make lint     checks alone"
+	@echo "make test     checks and tests          make lint     checks and layout alone"
 	@echo "make e2e      all of it, with the real client and a browser"
 	@echo "make bench    figures of speed          make format   lay out the code"
 	@echo "make setup    the environment alone     make lock     pin the newest versions that fit"
@@ -36,7 +36,7 @@ $(READY): requirements-dev.lock pyproject.toml .python-version $(filter .venv-to
 run: setup
 	.venv/bin/suture serve $(SERVE)
 
-test: lint
+test: check
 	$(PY) -m pytest -n $(JOBS) $(ARGS)
 
 # The tests that reach the database, once more on PostgreSQL; SUTURE_DATABASE_URL names an empty one.
@@ -44,12 +44,14 @@ test-postgres: setup
 	@test -n "$(SUTURE_DATABASE_URL)" || { echo "set SUTURE_DATABASE_URL=postgresql://user@host/name" >&2; exit 2; }
 	$(PY) -m pytest -n $(JOBS) -m "django_db and not e2e and not client" $(ARGS)
 
-lint: setup
+check: setup
 	.venv/bin/ruff check .
-	.venv/bin/ruff format --check .
-	find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --check
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+lint: check
+	.venv/bin/ruff format --check .
+	find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --check
 
 format: setup
 	.venv/bin/ruff check --fix-only --quiet .
