@@ -76,7 +76,7 @@ class RepairCommand(SutureCommand):
         wanted = self._options(options)
         for told in journal_recover(now=datetime.now(UTC)):
             self.say(told)
-        with open_path(path) as original, _written(original, output, dry_run or bool(patch)) as store:
+        with open_path(path) as original, written(original, output, dry_run or bool(patch)) as store:
             report = file_repair(
                 store=store,
                 options=wanted,
@@ -167,7 +167,7 @@ def _lines(session: SessionOutcome) -> Iterator[str]:
 
 
 @contextmanager
-def _written(original: Store, output: str | None, read_only: bool) -> Iterator[Store]:
+def written(original: Store, output: str | None, read_only: bool) -> Iterator[Store]:
     """The store that is repaired: the original, or a copy of it that ends up at ``output`` only when all went well."""
     if output is None or read_only:
         yield original
