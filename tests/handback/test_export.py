@@ -34,7 +34,7 @@ def exported(rows: SessionRows, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "name",
-    ["clean.db", "compact_ok.db", "dup_id_slow.db", "think_clean.db", "compact_ok@1.0.152.storage.tgz"],
+    ["clean.db", "compact_ok.db", "dup_id_slow.db", "think_clean.db"],
 )
 def test_a_fresh_export_holds_the_same_conversation(name: str, tmp_path: Path) -> None:
     rows = rows_of(name)

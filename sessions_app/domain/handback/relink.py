@@ -12,7 +12,7 @@ from sessions_app.domain import dialects
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import Operation, OperationError, Plan
 from sessions_app.domain.rowdoc import rows_hash
-from sessions_app.domain.rules.hidden import GLOBAL, inside, relative, worktrees
+from sessions_app.domain.rules.hidden import GLOBAL, project_at, relative
 
 
 def place_of(directory: str, projects: list[Row]) -> tuple[str, str]:
@@ -20,15 +20,9 @@ def place_of(directory: str, projects: list[Row]) -> tuple[str, str]:
     if not directory.startswith("/") or "\x00" in directory:
         raise OperationError("Give the whole path of a folder, beginning with /.")
     wanted = directory.rstrip("/") or "/"
-    best: tuple[str, str] | None = None
-    for project in projects:
-        if project.get("id") == GLOBAL:
-            continue
-        for worktree in worktrees(project):
-            if inside(wanted, worktree) and (best is None or len(worktree) > len(best[1])):
-                best = (str(project.get("id")), worktree)
-    if best is not None:
-        return best[0], relative(wanted, best[1])
+    found = project_at(wanted, projects)
+    if found is not None:
+        return str(found[0].get("id")), relative(wanted, found[1])
     return GLOBAL, wanted.lstrip("/")
 
 

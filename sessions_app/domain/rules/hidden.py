@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sessions_app.domain.jsjson import loads
@@ -38,15 +38,24 @@ def relative(directory: str, worktree: str) -> str:
 
 def home_of(context: Context) -> tuple[Row, str] | None:
     """The project whose worktree holds the session's directory most closely, and that worktree."""
-    directory = _directory(context)
-    best: tuple[Row, str] | None = None
-    for project in context.session.rows.projects:
+    return project_at(_directory(context), context.session.rows.projects)
+
+
+def project_at(directory: str, projects: Iterable[Row]) -> tuple[Row, str] | None:
+    """The project that the client computes for a directory, and its worktree; None where it is ``global``.
+
+    Of two projects with one worktree, as after a new ``git init``, the one last used is the client's.
+    """
+    best: tuple[int, float, Row, str] | None = None
+    for project in projects:
         if project.get("id") == GLOBAL:
             continue
+        used = project.get("time_updated")
+        since = float(used) if isinstance(used, (int, float)) else 0.0
         for worktree in worktrees(project):
-            if inside(directory, worktree) and (best is None or len(worktree) > len(best[1])):
-                best = (project, worktree)
-    return best
+            if inside(directory, worktree) and (best is None or (len(worktree), since) > best[:2]):
+                best = (len(worktree), since, project, worktree)
+    return None if best is None else best[2:]
 
 
 def _directory(context: Context) -> str:
