@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import bulk, export, locate, payloads, problems, repairs, sessions, sources, storewide, timeline
+from . import bulk, engine, export, locate, payloads, problems, repairs, sessions, sources, storewide, timeline
 from .auth import Login, Token
 from .document import DocumentedAPI
 
@@ -24,5 +24,5 @@ api = DocumentedAPI(
 )
 problems.install(api)
 
-for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, storewide):
+for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, storewide, engine):
     api.add_router("", module.router)

@@ -18,7 +18,7 @@ GET sessions, GET sessions/{}, GET sessions/{}/timeline, GET sessions/{}/finding
 GET sessions/{}/payload, GET sessions/{}/verdicts, GET payloads.ndjson
 POST sessions/{}/plan, POST sessions/{}/repair, POST sessions/{}/dedupe, POST sessions/{}/drop
 GET repairs, GET repairs/{}, POST repairs/{}/undo, POST bulk, GET bulk/{}, POST bulk/{}/cancel, POST bulk/{}/undo
-GET sessions/{}/export, POST locate
+GET sessions/{}/export, POST locate, POST sessions/{}/probe, POST sessions/{}/compact
 """
 
 
