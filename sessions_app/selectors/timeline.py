@@ -74,6 +74,14 @@ class MessageBlock:
         return value if isinstance(value, dict) else None
 
     @property
+    def error_words(self) -> str:
+        """What the failed turn says of itself."""
+        error = self.error or {}
+        data = error.get("data")
+        words = data.get("message") if isinstance(data, dict) else None
+        return str(words or error.get("message") or "")
+
+    @property
     def took(self) -> int | None:
         """Milliseconds from creation to completion, None while it is open."""
         times = self.value.get("time")
@@ -140,7 +148,8 @@ def timeline_window(
     since: int | None = None,
     limit: int = WINDOW_PARTS,
 ) -> Window:
-    """Whole turns, at most ``limit`` parts: around part index ``at`` (None: the end), or those that end before ``to``, or begin at ``since``.
+    """Whole turns, at most ``limit`` parts: around part index ``at`` (None: the end), or those that end before ``to``,
+    or the one that holds ``since`` and what follows it.
 
     A turn longer than ``limit`` is shown in slices of whole messages, a message longer than that in slices of parts.
     """
@@ -148,7 +157,7 @@ def timeline_window(
     if to is not None:
         chosen = _fill([unit for unit in reversed(units) if unit.end <= to], limit)[::-1]
     elif since is not None:
-        chosen = _fill([unit for unit in units if unit.start >= since], limit)
+        chosen = _fill([unit for unit in units if unit.end > since], limit)
     else:
         center = next((i for i, unit in enumerate(units) if at is not None and at < unit.end), len(units) - 1)
         chosen = _around(units, center, limit) if units else []

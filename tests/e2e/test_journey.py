@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sessions_app.models import Finding, Part, Repair, Session, Source
+from tests.web.test_timeline import long_session
 
 pytestmark = [
     pytest.mark.e2e,
@@ -113,3 +114,19 @@ def test_the_theme_is_chosen_and_stays(page: Page, store: Source) -> None:
     page.wait_for_load_state("networkidle")
     page.goto("/sources/")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 18, 22)"
+
+
+def test_later_turns_load_while_reading_and_earlier_ones_keep_the_place(page: Page) -> None:
+    session = long_session(turns=300)
+    page.goto(f"/sessions/{session.pk}/?from=300")
+    expect(page.locator("#turn-151")).to_be_attached()
+    page.locator("#later").scroll_into_view_if_needed()
+    expect(page.locator("#turn-260")).to_be_attached()
+
+    top = "document.getElementById('turn-151').getBoundingClientRect().top"
+    page.locator("#turn-151").scroll_into_view_if_needed()
+    before = page.evaluate(top)
+    page.locator("#earlier a").dispatch_event("click")
+    expect(page.locator("#turn-60")).to_be_attached()
+    page.wait_for_timeout(300)
+    assert abs(page.evaluate(top) - before) < 5

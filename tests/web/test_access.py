@@ -15,9 +15,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
-    "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "repair-undo",
+    "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "source-recover", "source-tidy", "repair-undo",
     "bulk-start", "batch-cancel", "batch-undo", "batch-retry", "logout",
 }  # fmt: skip
+BOTH = {"locate", "bulk", "repair", "relink", "source-adopt"}
+"""GET shows, POST does."""
 NOTHING_THERE = {
     "session_id": 10**9, "part_id": 10**9, "source_id": 10**9, "public_id": "rep_none", "number": uuid.UUID(int=1), "index": 0,
     "form": "csv", "token": "spent",
@@ -62,7 +64,7 @@ def test_what_changes_something_cannot_be_asked_for_with_get(alice: Client, name
     assert alice.get(address(name, NOTHING_THERE)).status_code == 405
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - POST_ONLY - OPEN - {"locate", "bulk", "repair"}))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - POST_ONLY - OPEN - BOTH))
 def test_what_only_shows_something_takes_no_post(alice: Client, name: str) -> None:
     assert alice.post(address(name, NOTHING_THERE)).status_code == 405
 
