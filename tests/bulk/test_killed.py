@@ -46,7 +46,7 @@ class Watched(Suture):
     def worker(self, *options: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, str(ROOT / "manage.py"), "db_worker", "--interval", "0.1", *options],
-            env={**os.environ, "SUTURE_DATA_DIR": str(self.data)},
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -97,7 +97,7 @@ def test_a_command_that_was_killed_is_resumed(suture: Watched, tmp_path: Path) -
     assert suture.run("import", str(path))[0] == 0
     command = subprocess.Popen(
         [sys.executable, str(ROOT / "manage.py"), "bulk-repair"],
-        env={**os.environ, "SUTURE_DATA_DIR": str(suture.data)},
+        env=suture.environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -17,11 +17,17 @@ from tests.client.opencode import ROOT
 class Suture:
     data: Path
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Nothing of Suture's own settings is handed down: its database is the one in its data directory."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
+        return {**kept, "SUTURE_DATA_DIR": str(self.data)}
+
     def run(self, *arguments: str, timeout: float = 120) -> tuple[int, str, str]:
         """Exit code, stdout, stderr."""
         done = subprocess.run(
             [sys.executable, str(ROOT / "manage.py"), *arguments],
-            env={**os.environ, "SUTURE_DATA_DIR": str(self.data)},
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
