@@ -11,7 +11,7 @@ from .rules import REGISTRY, Context, Facts, Finding, find_all
 from .rules.base import refused
 from .target import PROTOCOLS, ProtocolName, Target, Thinking, infer_target, make_target
 from .verdict import Verdict, Violation
-from .verdicts import verdict, verdicts
+from .verdicts import judged_requests, verdict, verdicts
 
 type Health = Literal["blocked", "at-risk", "healthy", "unreadable"]
 
@@ -53,8 +53,10 @@ def scan(
         )
         found = tuple(find_all(Context(session, goal, facts, thinking)))
         return SessionScan(goal, found, {}, "unreadable", (words,))
-    judged = verdicts(session, goal, thinking) if goal else {}
-    context = Context(session, goal, facts, thinking, own=judged[goal.protocol] if goal else None)
+    requests = judged_requests(session, goal)
+    judged = verdicts(session, goal, thinking, requests) if goal else {}
+    own = judged[goal.protocol] if goal else None
+    context = Context(session, goal, facts, thinking, own, requests)
     findings = find_all(context)
     findings += unexplained(context, findings)
     others = _other_models(session, goal, thinking) if goal else []

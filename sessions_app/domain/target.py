@@ -104,6 +104,13 @@ def default_target(session: Session, protocol: ProtocolName, thinking: Thinking 
     return make_target(provider, model, _thinking(session, provider, model, thinking), protocol)
 
 
+def default_targets(session: Session, thinking: Thinking = "auto") -> dict[ProtocolName, Target]:
+    """``default_target`` of every protocol, the messages looked at once."""
+    provider, model = _own_model(session)
+    on = _thinking(session, provider, model, thinking)
+    return {protocol: make_target(provider, model, on, protocol) for protocol in PROTOCOLS}
+
+
 def _protocol(name: str) -> ProtocolName:
     for protocol in PROTOCOLS:
         if protocol == name:

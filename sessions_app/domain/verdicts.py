@@ -5,15 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from .lowering import LoweringError, body
-from .lowering.replay import opens_with_task
+from .lowering import LoweringError
+from .lowering.shared import Requests
 from .model import Session
 from .protocols import judge
-from .target import PROTOCOLS, ProtocolName, Target, Thinking, default_target
+from .target import ProtocolName, Target, Thinking, default_targets
 from .verdict import Verdict
 
 NEXT_PROMPT: Final = "continue"
 """The user message that a history is judged with (design 2)."""
+
+
+def judged_requests(
+    session: Session, own: Target | None = None, repairs: bool = False, generation: int | None = None
+) -> Requests:
+    """The requests that verdicts judge, for all who look at one session; ``own`` is the target that is asked for again."""
+    return Requests(session, own, repairs, NEXT_PROMPT, generation)
 
 
 def verdict(
@@ -25,8 +32,13 @@ def verdict(
     the ``message`` and ``part`` at fault, where one is. ``details`` else has ``writer`` "not verified" (design 6), and ``opens_with``
     the task that the V1 client runs before the turn that is judged (wire-rules 6.7 C2).
     """
+    return verdict_on(judged_requests(session, None, repairs, generation), target)
+
+
+def verdict_on(requests: Requests, target: Target) -> Verdict:
+    """As ``verdict``, on requests that others look at too."""
     try:
-        request = body(session, target, repairs, NEXT_PROMPT, generation)
+        request = requests.body(target)
     except LoweringError as error:
         details = {"kind": error.kind}
         if error.origin is not None:
@@ -36,16 +48,15 @@ def verdict(
     told = dict(judged.details)
     if not request.verified:
         told["writer"] = "not verified"
-    task = opens_with_task(session) if session.dialect == "opencode-v1" else None
-    if task is not None:
-        told["opens_with"] = task
+    if requests.opens_with is not None:
+        told["opens_with"] = requests.opens_with
     return replace(judged, details=told) if told else judged
 
 
-def verdicts(session: Session, own: Target, thinking: Thinking = "auto") -> dict[ProtocolName, Verdict]:
+def verdicts(
+    session: Session, own: Target, thinking: Thinking = "auto", requests: Requests | None = None
+) -> dict[ProtocolName, Verdict]:
     """A verdict per protocol: ``own`` for its protocol, the session's own model spoken to in the others."""
-    targets = {
-        protocol: own if protocol == own.protocol else default_target(session, protocol, thinking)
-        for protocol in PROTOCOLS
-    }
-    return {protocol: verdict(session, target) for protocol, target in targets.items()}
+    requests = requests or judged_requests(session, own)
+    targets = default_targets(session, thinking) | {own.protocol: own}
+    return {protocol: verdict_on(requests, target) for protocol, target in targets.items()}

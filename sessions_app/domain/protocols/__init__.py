@@ -6,6 +6,7 @@ Modules are loaded when a protocol is first used, so that this package can be im
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -48,7 +49,11 @@ class Protocol:
         return cast("Mapping[str, RuleFacts]", self._module(self.facts).FACTS)
 
     def _module(self, name: str) -> Any:
-        return import_module(f"{__name__}.{self.package}.{name}")
+        return _imported(f"{__name__}.{self.package}.{name}")
+
+
+_imported = cache(import_module)
+"""``import_module`` asks the import system each time, which takes longer than the checks of a short body."""
 
 
 REGISTRY: dict[str, Protocol] = {

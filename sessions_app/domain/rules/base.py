@@ -10,22 +10,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from sessions_app.domain.lowering import body as lower_body
+from sessions_app.domain.lowering.shared import Requests
 from sessions_app.domain.lowering.types import Body, LoweringError
 from sessions_app.domain.model import Message, Part, Session, ToolPart
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.target import Target, infer_target
 from sessions_app.domain.turns import Turn, turns
 from sessions_app.domain.verdict import Verdict, Violation
-from sessions_app.domain.verdicts import verdict as judge
+from sessions_app.domain.verdicts import judged_requests, verdict_on
 
 from .ops import wire_call_id
 
 type Severity = Literal["blocked", "at-risk", "info"]
 type Safety = Literal["safe", "lossy", "manual"]
-
-NEXT_PROMPT = "continue"
-"""The user message with which a history is judged (design 2, "verdict")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +140,13 @@ class Context:
         facts: Facts | None = None,
         thinking: Literal["on", "off", "auto"] = "auto",
         own: Verdict | None = None,
+        requests: Requests | None = None,
     ) -> None:
-        """``own`` is its own target's verdict, where somebody has it already."""
+        """``own`` is its own target's verdict, ``requests`` the requests it judged, where somebody has them already."""
         self._own = own
         self.session = session
         self.target = target or infer_target(session, thinking)
+        self._requests = requests or judged_requests(session, self.target)
         self.facts = facts or Facts()
         self._minted: set[str] = set()
         self._numbers: dict[str, int] = {}
@@ -178,7 +177,7 @@ class Context:
         """Its own target's verdict on the rows as stored; None where no target is known."""
         if self._own is not None or self.target is None:
             return self._own
-        return judge(self.session, self.target, repairs=False)
+        return verdict_on(self._requests, self.target)
 
     @cached_property
     def body(self) -> Body | None:
@@ -186,7 +185,7 @@ class Context:
         if self.target is None:
             return None
         try:
-            return lower_body(self.session, self.target, repairs=False, next_prompt=NEXT_PROMPT)
+            return self._requests.body(self.target)
         except LoweringError:
             return None
 
