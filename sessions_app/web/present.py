@@ -55,6 +55,18 @@ JOB: dict[str, Look] = {
     "undone": Look("undo", "Undone", "unknown"),
 }
 
+PROBE: dict[str, Look] = {
+    "accepted": Look("healthy", "Accepted", "healthy"),
+    "refused": Look("blocked", "Refused", "blocked"),
+    "failed": Look("risk", "No answer", "risk"),
+}
+
+COMPACTION: dict[str, Look] = {
+    **JOB,
+    "ready": Look("info", "Ready to be written", "repaired"),
+    "applied": Look("healthy", "Written", "healthy"),
+}
+
 TOOL_STATUS: dict[str, Look] = {
     "completed": Look("healthy", "completed", "healthy"),
     "error": Look("risk", "error", "risk"),

@@ -57,6 +57,7 @@ def _tabs(detail: SessionDetail, current: str, keep: str) -> list[Tab]:
         ("session", "Timeline", None),
         ("findings", "Findings", row.findings),
         ("payload", "Payload", None),
+        ("provider", "Provider", None),
         ("session-repairs", "Repairs", detail.repair_count),
         ("raw", "Raw", None),
         ("more", "More", None),

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
     "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "source-recover", "source-tidy", "repair-undo",
-    "bulk-start", "batch-cancel", "batch-undo", "batch-retry", "logout",
+    "bulk-start", "batch-cancel", "batch-undo", "batch-retry", "logout", "probe", "compact", "compact-cancel", "compact-apply",
 }  # fmt: skip
 BOTH = {"locate", "bulk", "repair", "relink", "source-adopt"}
 """GET shows, POST does."""
@@ -94,6 +94,7 @@ def test_who_may_only_look_sees_every_page_and_changes_nothing(
         "session",
         "findings",
         "payload",
+        "provider",
         "session-repairs",
         "raw",
         "more",
@@ -102,7 +103,7 @@ def test_who_may_only_look_sees_every_page_and_changes_nothing(
         "source",
     ):
         assert victor.get(address(name, given)).status_code == 200, name
-    for name in ("repair", "source-attach", "source-upload", "source-sync", "source-delete", "repair-undo"):
+    for name in ("probe", "compact", "compact-apply", "repair", "source-attach", "source-upload", "source-sync", "source-delete", "repair-undo"):
         assert victor.post(address(name, given)).status_code == 403, name
     assert Session.objects.get(pk=blocked.pk).rows_hash == blocked.rows_hash
 

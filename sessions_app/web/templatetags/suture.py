@@ -23,6 +23,8 @@ _LOOKS = {
     "repair": present.REPAIR,
     "job": present.JOB,
     "status": present.TOOL_STATUS,
+    "probe": present.PROBE,
+    "compaction": present.COMPACTION,
 }
 
 

@@ -1,0 +1,208 @@
+"""The provider tab of a session: probes and compactions. Host and size are shown first; nothing is sent without a click."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET, require_POST
+
+from sessions_app import tasks
+from sessions_app.models import Compaction, Probe, Session
+from sessions_app.services import compacting, probing
+from sessions_app.services.probing import ProbeOptions, ProbeRefused
+from sessions_app.services.repairing import Actor
+from sessions_app.services.writing import RepairRefused
+from sessions_app.web.http import (
+    FACE,
+    REPAIR,
+    VIEW,
+    HtmxRequest,
+    actor,
+    allowed,
+    clock,
+    load_session,
+    page_number,
+    wants_partial,
+)
+from sessions_app.web.shell import session_shell
+
+STOP_POLLING = 286
+"""The status by which htmx stops asking."""
+THINKING = ("auto", "on", "off")
+
+
+@require_GET
+@allowed(VIEW)
+def provider(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    session = load_session(session_id)
+    job = Compaction.objects.filter(session=session).select_related("repair").first()
+    if wants_partial(request, "summary"):
+        context = {"session": session, "job": job, **_progress(request, job)}
+        done = job is None or not job.active
+        return render(
+            request, "sessions/provider.html#summary", context, status=STOP_POLLING if done else 200
+        )
+    return _page(request, session, job)
+
+
+def _page(
+    request: HtmxRequest, session: Session, job: Compaction | None, refused: str = "", status: int = 200
+) -> HttpResponse:
+    options = _options(request.POST if request.method == "POST" else request.GET)
+    probes = Paginator(Probe.objects.filter(session=session), 20).get_page(page_number(request.GET))
+    context = session_shell(request, session.pk, "provider") | {
+        "options": options,
+        "thinking_choices": THINKING,
+        "query": _query(options),
+        "as_repaired_query": _query(ProbeOptions(options.target, options.thinking, as_stored=False)),
+        "as_stored_query": _query(ProbeOptions(options.target, options.thinking)),
+        "probes": probes,
+        "job": job,
+        "refused": refused,
+        "may_send": request.user.has_perm(REPAIR),
+        **_questions(session, options),
+        **_progress(request, job),
+    }
+    return render(request, "sessions/provider.html", context, status=status)
+
+
+def _questions(session: Session, options: ProbeOptions) -> dict[str, Any]:
+    """What a probe and a compaction would send, or why nothing can be."""
+    found: dict[str, Any] = {}
+    try:
+        found["prepared"] = probing.session_prepare(session=session, options=options, now=clock())
+    except ProbeRefused as refusal:
+        found["not_probeable"] = refusal.words
+    try:
+        found["ready"] = compacting.session_compaction_prepare(
+            session=session, now=clock(), target=options.target, thinking=options.thinking
+        )
+    except ProbeRefused as refusal:
+        found["not_compactable"] = refusal.words
+    return found
+
+
+def _progress(request: HtmxRequest, job: Compaction | None) -> dict[str, Any]:
+    if job is None:
+        return {}
+    late = job.active and (clock() - (job.heartbeat_at or job.created_at)).total_seconds() > 60
+    preview = None
+    if job.state == Compaction.State.READY:
+        preview = compacting.compaction_preview(job=job, now=clock())
+    return {"late": late, "preview": preview, "may_send": request.user.has_perm(REPAIR)}
+
+
+@require_GET
+@allowed(VIEW)
+def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """The very bytes that a probe would send."""
+    try:
+        prepared = probing.session_prepare(
+            session=load_session(session_id), options=_options(request.GET), now=clock()
+        )
+    except ProbeRefused as refusal:
+        return HttpResponse(refusal.words, status=409, content_type="text/plain; charset=utf-8")
+    response = HttpResponse(prepared.request, content_type="application/json")
+    response["Content-Disposition"] = f'attachment; filename="probe-{prepared.target.protocol}.json"'
+    return response
+
+
+@require_POST
+@allowed(REPAIR)
+def probe(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """Send what was shown, and nothing else."""
+    session, options = load_session(session_id), _options(request.POST)
+    digest = request.POST.get("digest", "")
+    try:
+        if not digest:
+            raise ProbeRefused("changed", "Nothing was sent: look at what would be sent first.")
+        probing.probe_run(
+            session=session,
+            options=options,
+            actor=Actor(actor(request), FACE),
+            now=clock(),
+            expected_digest=digest,
+        )
+    except ProbeRefused as refusal:
+        return _page(request, session, _latest(session), refusal.words, status=409)
+    return _back(session_id, options)
+
+
+@require_POST
+@allowed(REPAIR)
+def compact(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """Have a summary made in the background."""
+    session, options = load_session(session_id), _options(request.POST)
+    try:
+        job = compacting.compaction_start(
+            session=session,
+            actor=Actor(actor(request), FACE),
+            now=clock(),
+            target=options.target,
+            thinking=options.thinking,
+        )
+    except ProbeRefused as refusal:
+        return _page(request, session, _latest(session), refusal.words, status=409)
+    tasks.compaction_enqueue(job)
+    return _back(session_id, options, "#summary")
+
+
+@require_POST
+@allowed(REPAIR)
+def cancel(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    job = _latest(load_session(session_id))
+    if job is None:
+        raise Http404("There is no summary of this session.")
+    compacting.compaction_cancel(job=job)
+    return _back(session_id, _options(request.POST), "#summary")
+
+
+@require_POST
+@allowed(REPAIR)
+def apply(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """Write the summary that was looked at."""
+    session = load_session(session_id)
+    job = _latest(session)
+    if job is None or request.POST.get("job") != str(job.pk):
+        raise Http404("There is no such summary of this session.")
+    who = Actor(actor(request), FACE, request.POST.get("reason", "").strip()[:2000])
+    try:
+        repair = compacting.compaction_apply(job=job, actor=who, now=clock())
+    except RepairRefused as refusal:
+        return _page(request, session, job, refusal.words, status=409)
+    messages.success(request, "Compacted. The client goes on from the summary.")
+    return redirect("sessions_app:repair-detail", repair.public_id)
+
+
+def _latest(session: Session) -> Compaction | None:
+    return Compaction.objects.filter(session=session).select_related("session__source", "repair").first()
+
+
+def _options(query: QueryDict) -> ProbeOptions:
+    thinking = query.get("thinking", "auto")
+    thinking = thinking if thinking in THINKING else "auto"
+    return ProbeOptions(
+        query.get("target", "").strip()[:300],
+        cast('Literal["on", "off", "auto"]', thinking),
+        as_stored=query.get("as") != "repaired",
+    )
+
+
+def _query(options: ProbeOptions) -> str:
+    pairs = {
+        "target": options.target,
+        "thinking": options.thinking if options.thinking != "auto" else "",
+        "as": "" if options.as_stored else "repaired",
+    }
+    return urlencode({name: value for name, value in pairs.items() if value})
+
+
+def _back(session_id: int, options: ProbeOptions, fragment: str = "") -> HttpResponse:
+    address = redirect("sessions_app:provider", session_id).url
+    query = _query(options)
+    return redirect(address + (f"?{query}" if query else "") + fragment)
