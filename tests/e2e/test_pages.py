@@ -24,7 +24,7 @@ pytestmark = [
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 NAMES = [
-    "list", "filtered", "nothing", "timeline", "calm", "findings", "payload", "preview", "raw", "more", "part", "sources", "source",
+    "list", "filtered", "nothing", "timeline", "calm", "findings", "payload", "preview", "raw", "more", "part", "sources", "source", "store", "relink",
     "repairs", "repair", "session repairs", "help", "locate", "missing", "bulk", "batch", "login",
 ]  # fmt: skip
 
@@ -53,6 +53,8 @@ def places(store: Source, blocked: Session) -> dict[str, str]:
         "part": f"/parts/{part.pk}/",
         "sources": "/sources/",
         "source": f"/sources/{store.pk}/",
+        "store": f"/sources/{store.pk}/store/",
+        "relink": f"{base}/relink/",
         "repairs": "/repairs/",
         "repair": f"/repairs/{Repair.objects.get().public_id}/",
         "session repairs": f"/sessions/{other.pk}/repairs/",
