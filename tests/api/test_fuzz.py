@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import schemathesis
 from django.conf import settings as project
 from django.contrib.auth.models import User
 from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import CHECKS
@@ -33,6 +36,16 @@ OPERATIONS = [
     for path, methods in json.loads(COMMITTED.read_text(encoding="utf-8"))["paths"].items()
     for method in methods
 ]
+
+
+@pytest.fixture(autouse=True)
+def _open_connections() -> Iterator[None]:
+    """As Django's own test client does it: a request's end must not close the connection that the test's transaction is on."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
 
 
 @pytest.fixture
