@@ -45,7 +45,9 @@ class RepairDetail:
     """Why an undo is not possible now, "" = it is."""
 
 
-def repair_page(*, session: int | None = None, state: str = "", rule: str = "", q: str = "", number: int = 1) -> RepairPage:
+def repair_page(
+    *, session: int | None = None, state: str = "", rule: str = "", q: str = "", number: int = 1
+) -> RepairPage:
     """A page of the history; ``session`` keeps one session's repairs. Complete rows: the batch is loaded too."""
     found = Repair.objects.select_related("batch", "undoes", "session")
     if session is not None:
@@ -54,7 +56,11 @@ def repair_page(*, session: int | None = None, state: str = "", rule: str = "", 
         found = found.filter(state=state)
     if q:
         found = found.filter(
-            Q(session_title__icontains=q) | Q(session_stored_id=q) | Q(public_id=q) | Q(actor=q) | Q(reason__icontains=q)
+            Q(session_title__icontains=q)
+            | Q(session_stored_id=q)
+            | Q(public_id=q)
+            | Q(actor=q)
+            | Q(reason__icontains=q)
         )
     if rule:
         found = found.filter(findings__icontains=f'"{rule}:')
@@ -68,7 +74,11 @@ def repair_page(*, session: int | None = None, state: str = "", rule: str = "", 
 
 def repair_detail(public_id: str) -> RepairDetail | None:
     """One repair with its first ``CHANGES_SHOWN`` row changes."""
-    repair = Repair.objects.select_related("batch", "undoes", "session", "source").filter(public_id=public_id).first()
+    repair = (
+        Repair.objects.select_related("batch", "undoes", "session", "source")
+        .filter(public_id=public_id)
+        .first()
+    )
     if repair is None:
         return None
     undone_by = Repair.objects.filter(undoes=repair, state=Repair.State.APPLIED).first()

@@ -318,7 +318,7 @@ def session_by_any_id(text: str) -> tuple[Place, ...]:
     parts = Part.objects.filter(stored_id=wanted).order_by(*newest)
     places += [Place(session, wanted) for session in parts.values_list("session_id", flat=True)[:10]]
     if not places:
-        calls = Part.objects.filter(call_id=wanted).order_by(*newest, "message_stored_id", "stored_id")
+        calls = Part.objects.filter(call_id=wanted).order_by(*newest, "position")
         seen: dict[int, str] = {}
         for session, part in calls.values_list("session_id", "stored_id")[:50]:
             seen.setdefault(session, part)
