@@ -27,7 +27,7 @@ from sessions_app.tasks import import_enqueue
 from .access import found, session_for_reading, session_for_repair
 from .auth import REPAIR, SOURCES, VIEW, actor, require
 from .problems import Problem, ProblemOut
-from .repairs import refused
+from .repairs import refused, repair_document
 from .schemas import Id, RepairOut, SourceJobOut
 
 router = Router(tags=["stores"])
@@ -239,7 +239,7 @@ def session_relink(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
     if not operations:
         raise Problem(409, "It is filed where its client looks for it.", kind="nothing")
     try:
-        return repair_apply(
+        made = repair_apply(
             session=session,
             options=RepairOptions(operations=operations),
             actor=Actor(actor(request), "api", body.reason or "relink"),
@@ -248,3 +248,4 @@ def session_relink(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
         )
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
+    return repair_document(made)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app.management.base import FOUND_IT, SutureCommand
-from sessions_app.services.handback.recovery import recovered_words
-from sessions_app.stores.sqlite.damage import recover
+from sessions_app.services.handback.recovery import file_recover, recovered_words
 
 
 class Command(SutureCommand):
@@ -21,7 +20,7 @@ class Command(SutureCommand):
 
     def run(self, *, path: str, out: str, json: bool, **options: Any) -> int:
         try:
-            result = recover(Path(path), Path(out))
+            result = file_recover(path=Path(path), destination=Path(out))
         except FileExistsError:
             raise ValueError(f"{out} exists already; a recovery only writes a new file.") from None
         if json:

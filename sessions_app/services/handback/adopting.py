@@ -26,6 +26,9 @@ from sessions_app.stores.sqlite.store import SqliteStore
 
 from .exportdoc import LeftOut, session_needs
 
+_OPENS = ("undecodable-row",)
+"""What must be repaired for the client to open it; everything else comes along as it is, and is repaired there."""
+
 
 @dataclass(slots=True)
 class Adopted:
@@ -66,7 +69,7 @@ def adopt(
 ) -> list[Adopted]:
     """Bring sessions (none named = all) of ``source`` into ``target``, one transaction each, parents first.
 
-    Each is repaired as far as that loses nothing, so that its client can open it. Raises ``StoreError`` where the target takes no rows.
+    Fields that the client asks for now are filled in from the session; everything else comes as it is. Raises ``StoreError`` where the target takes no rows.
     """
     database = _writable(target)
     known = {str(row["id"]) for row in target.sessions()}
@@ -142,7 +145,7 @@ def _planned(rows: SessionRows, target: SqliteStore, known: set[str], projects: 
     if not rows.messages:
         return Adopted(rows.id, title, "empty", "It has no messages of 1.x.")
     decoded = dialects.decode(rows)
-    whole = dialects.apply(rows, planning.plan(decoded, safety="safe").changes)
+    whole = dialects.apply(rows, planning.plan(decoded, rules=_OPENS).changes)
     decoded = dialects.decode(whole)
     left: list[LeftOut] = []
     messages, parts = [], []

@@ -7,6 +7,7 @@ import uuid
 from datetime import datetime
 from pathlib import Path
 
+from sessions_app import stores
 from sessions_app.models import ImportJob, Source, values
 from sessions_app.services.audit import audit_record
 from sessions_app.services.datadir import uploads_dir
@@ -31,6 +32,19 @@ def recovered_words(result: Recovered) -> list[str]:
     return [*words, *result.notes, "The old file was only read: keep it, with its -wal, until all is well."]
 
 
+def file_recover(*, path: Path, destination: Path) -> Recovered:
+    """Recover a file; what holds nothing at all (no bytes, NUL bytes, no database) is told in the words of opening it.
+
+    Raises ``StoreError``, ``FileExistsError``.
+    """
+    try:
+        stores.open_store(path, "sqlite").close()
+    except StoreError as problem:
+        if problem.kind not in ("corrupt", "schema", "busy"):
+            raise
+    return recover(path, destination)
+
+
 def source_recover(
     *, source: Source, actor: str, now: datetime, face: str = "web"
 ) -> tuple[Source, ImportJob, Recovered]:
@@ -50,7 +64,7 @@ def source_recover(
     folder.mkdir(mode=0o700, parents=True)
     dest, name = folder / "opencode.db", f"{source.name} (recovered)"
     try:
-        result = recover(old, dest)
+        result = file_recover(path=old, destination=dest)
         disarm(dest)
         note = values.shown(f"Recovered from {source.name}. {' '.join(recovered_words(result))}")
         found, job = source_attach(

@@ -10,8 +10,20 @@ from typing import Any
 
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
-from sessions_app.stores.base import Hook, Mark, Problem, Store, StoreError, files_state, fingerprint
+from sessions_app.stores.base import (
+    About,
+    Applied,
+    Hook,
+    Mark,
+    Problem,
+    Store,
+    StoreError,
+    files_state,
+    fingerprint,
+    no_hook,
+)
 from sessions_app.stores.holders import Holder, LockState, database_files, holders, lock_state
+from sessions_app.stores.journal import Journal
 
 from .connection import escaping_text, explained, open_reader, quoted, time_limit
 from .schema import Schema, Table, probe
@@ -29,6 +41,8 @@ class SqliteStore(Store):
 
     kind = "sqlite"
     writable = True
+    restoring = False
+    """The write at hand takes an earlier one back, so rows may again belong nowhere, as they did before it."""
 
     def __init__(self, path: Path, read_seconds: float = READ_SECONDS) -> None:
         super().__init__(path)
@@ -114,6 +128,18 @@ class SqliteStore(Store):
     def locks(self) -> LockState:
         """Whether another process is writing just now."""
         return lock_state(self.path)
+
+    def apply(
+        self,
+        changes: Sequence[RowChange],
+        *,
+        journal: Journal | None,
+        about: About | None = None,
+        expect: Mapping[str, str] | None = None,
+        at: Hook = no_hook,
+    ) -> Applied:
+        self.restoring = about is not None and bool(about.undoes)
+        return super().apply(changes, journal=journal, about=about, expect=expect, at=at)
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
         return write(self, net, expect, at)
