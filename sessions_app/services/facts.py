@@ -12,6 +12,7 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules.base import Facts
 from sessions_app.models import Source, values
 from sessions_app.stores.base import Store, StoreError
+from sessions_app.stores.locations import databases_in
 from sessions_app.stores.sqlite.damage import quick_check
 from sessions_app.stores.sqlite.store import SqliteStore
 
@@ -29,6 +30,7 @@ def store_facts(*, store: Store, native: bool, now: datetime, check: Sequence[st
         complete=store.kind in ("sqlite", "storage"),
         sessions=frozenset(map(str, store.session_ids())),
         reads="opencode-v2" if "session_v2" in _columns(store) else "",
+        beside=_beside(store),
         check=tuple(check),
         now=int(now.timestamp() * 1000),
     )
@@ -57,6 +59,18 @@ def session_facts(facts: Facts, rows: SessionRows) -> Facts:
     named = [rows.session.get("directory"), *(project.get("worktree") for project in rows.projects)]
     paths = {path for path in named if isinstance(path, str) and path.startswith("/") and "\x00" not in path}
     return replace(facts, directories={path: Path(path).is_dir() for path in paths})
+
+
+def _beside(store: Store) -> frozenset[str] | None:
+    """What the database beside a storage tree holds: later clients read that, and leave the tree where it is (format A2)."""
+    found = databases_in(store.path.parent) if store.kind == "storage" and store.path.is_dir() else []
+    if not found:
+        return None
+    try:
+        with stores.open_store(found[0], "sqlite") as database:
+            return frozenset(map(str, database.session_ids()))
+    except StoreError:
+        return None
 
 
 def _columns(store: Store) -> dict[str, frozenset[str]]:

@@ -310,6 +310,57 @@ def test_the_api_previews_and_applies_a_relink(admin, data_dir, tmp_path) -> Non
     assert again.status_code == 409
 
 
+def unpacked(folder: Path) -> Path:
+    """A data directory of opencode with a tree in it."""
+    shutil.unpack_archive(TREE, folder / "packed", "gztar", filter="data")
+    tree = next((folder / "packed").rglob("session")).parent
+    (folder / "opencode").mkdir()
+    return Path(shutil.move(tree, folder / "opencode" / "storage"))
+
+
+def test_a_session_that_is_only_in_the_tree_beside_the_database_is_told(suture, tmp_path) -> None:
+    tree = unpacked(tmp_path)
+    alone = suture("scan", tree, "--json").json["sessions"][0]["findings"]
+    database = copied("clean", tmp_path / "opencode").rename(tmp_path / "opencode" / "opencode.db")
+    beside = suture("scan", tree, "--json").json["sessions"][0]["findings"]
+    suture("adopt", tree, "--into", database)
+    brought = suture("scan", tree, "--json").json["sessions"][0]["findings"]
+
+    told = [
+        [finding["rule"] for finding in findings].count("hidden-generation")
+        for findings in (alone, beside, brought)
+    ]
+    assert told == [0, 1, 0]
+
+
+def test_a_database_of_a_2_x_client_hides_rows_of_1_x(suture, tmp_path) -> None:
+    path = copied("clean", tmp_path)
+    change(path, "ALTER TABLE session RENAME TO session_v2")
+
+    hidden = suture("relink", path, "--json").json["hidden"]
+
+    assert "2.x client" in hidden[0]["reasons"][0]["summary"]
+
+
+def test_a_tree_with_empty_and_nul_filled_files_is_read_as_far_as_it_goes(suture, tmp_path) -> None:
+    tree = unpacked(tmp_path)
+    parts = sorted(tree.glob("part/*/*.json"))
+    parts[0].write_bytes(b"")
+    parts[1].write_bytes(b"\0" * 413)
+    parts[2].write_bytes(parts[2].read_bytes()[:20])
+
+    run = suture("scan", tree, "--json")
+
+    corrupt = [
+        part
+        for finding in run.json["sessions"][0]["findings"]
+        if finding["rule"] == "corrupt-json"
+        for part in finding["parts"]
+    ]
+    assert sorted(corrupt) == sorted(path.stem for path in parts[:3])
+    assert "is empty (zero bytes)" in run.err and "NUL bytes" in run.err
+
+
 # Bringing sessions in
 
 

@@ -124,6 +124,8 @@ class Facts:
     sessions: frozenset[str] = frozenset()
     reads: Literal["", "opencode-v1", "opencode-v2"] = ""
     """The history that the client of this store now reads ("" = not known)."""
+    beside: frozenset[str] | None = None
+    """Of a storage tree with its client's database beside it: the sessions that the database holds (None = no such database)."""
     check: tuple[str, ...] = ()
     """What SQLite's quick_check reported, where it reported anything but ok."""
     located: tuple[Located, ...] = ()

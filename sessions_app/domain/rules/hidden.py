@@ -198,6 +198,9 @@ def find_generation(context: Context) -> Iterator[Finding]:
     elif reads == "opencode-v1" and session.v2 and not session.v1:
         summary = "The store is used by a 1.x client, which does not read these V2 rows"
         hint = "Open it with a 2.x client."
+    elif context.facts.beside is not None and session.id not in context.facts.beside:
+        summary = "The session is only in the storage tree; its client reads the database beside it, and does not migrate the tree"
+        hint = "Bring it into the database (suture adopt), or export it and run opencode import."
     else:
         return
     yield Finding("hidden-generation", "at-risk", "manual", (), (), summary, {"reads": reads, "hint": hint})
@@ -257,13 +260,16 @@ RULES = (
     ),
     Rule(
         "hidden-generation",
-        "In a table the client no longer reads",
+        "In rows the client no longer reads",
         "at-risk",
         "manual",
-        what="The session is stored in the rows of another client generation than the one that uses this store.",
+        what="The session is stored in the rows of another client generation than the one that uses this store, or in a storage tree only.",
         rejected=_LIST,
-        why="The 2.0 importer runs once; what came later, or failed then, stays in the old tables.",
-        repair="By hand: export and import it with the client you use. A migration is never run again on a store with mixed rows.",
+        why="The 2.0 importer runs once; what came later, or failed then, stays in the old tables. Client 1.18 does not migrate a tree of 1.0 or 1.1.",
+        repair=(
+            "A tree's sessions are brought into the database after a preview, with an undo. V1 rows in a 2.x store: export and import them "
+            "with the client you use; a migration is never run again on a store with mixed rows."
+        ),
         order=970,
         find=find_generation,
     ),
