@@ -16,9 +16,8 @@ class Probe(models.Model):
         REFUSED = "refused", "Refused"
         FAILED = "failed", "No answer"
 
-    session = models.ForeignKey(
-        Session, on_delete=models.SET_NULL, null=True, blank=True, related_name="probes"
-    )
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="probes")
+    """The provider's words may quote the conversation, so they go with it."""
     session_stored_id = models.CharField(max_length=255)
     rows_hash = models.CharField(max_length=64, blank=True, default="")
     """Of the rows that were lowered."""

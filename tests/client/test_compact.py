@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 from typing import Any
 
 import pytest
 
+from sessions_app.domain.processor.events import StepStart
+from sessions_app.domain.target import make_target
+from sessions_app.stores.turnstore import FileTurnStore
 from tests.client.opencode import Client
 from tests.client.provider import ANSWER, Provider
 from tests.commands.test_engine_commands import SUMMARY, suture
 from tests.paths import CORPUS
+from tests.processor.surroundings import World, broken, call, reply, text
 from tests.providers.scripted import scripted
 
 pytestmark = pytest.mark.client
@@ -68,3 +73,28 @@ def test_the_client_exports_a_session_that_suture_compacted(
     assert trigger["parts"][0]["type"] == "compaction"
     assert summary["info"]["summary"] is True
     assert summary["info"]["parentID"] == trigger["info"]["id"]
+
+
+def test_the_client_goes_on_from_turns_that_the_processor_wrote(opencode: Client, strict: Provider) -> None:
+    session = opencode.take(CORPUS / "clean.db")
+    with FileTurnStore(opencode.database, session) as store:
+        failing = [StepStart(), *text("half"), broken()]
+        good = [reply(*text("I look"), *call("call_9"), reason="tool-calls"), reply(*text("found it"))]
+        world = World([failing, *good], store=store, every=0)  # type: ignore[arg-type]
+        world.target = make_target("fake", "fake-1")
+        world.now = time.time_ns() // 1_000_000
+        world.ask("look")
+
+    run = opencode.go_on(session)
+
+    assert run.code == 0, run.output
+    [turn] = strict.turns()
+    assert turn.error is None
+    told = [(message["role"], said(message)) for message in turn.body["messages"][-5:]]
+    assert told == [
+        ("user", "look"),
+        ("assistant", "I look"),
+        ("tool", "ran bash"),
+        ("assistant", "found it"),
+        ("user", "continue"),
+    ]

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from sessions_app.domain import dialects
+from sessions_app.domain.planning import plan
 from sessions_app.domain.processor import RetryPolicy, V2Shape
 from sessions_app.domain.processor.events import (
     Failure,
@@ -20,7 +27,9 @@ from sessions_app.domain.processor.events import (
     ToolResult,
 )
 from sessions_app.domain.processor.ports import Retrying
-from tests.processor.surroundings import MemoryStore, World, arguments, broken, call, reply, text
+from sessions_app.domain.rules import Context, find_all
+from sessions_app.domain.verdicts import verdict
+from tests.processor.surroundings import CHAT, MemoryStore, World, arguments, broken, call, reply, text
 
 
 def test_a_text_chunk_then_a_server_error_then_a_clean_reply_leaves_the_clean_reply_alone() -> None:
@@ -317,8 +326,6 @@ def test_a_v2_session_keeps_the_same_rules_in_its_own_rows(generation: int) -> N
 
     world.ask()
 
-    import json
-
     rows = store.rows().session_message
     made = [json.loads(row["data"]) for row in rows]
     assert [row["type"] for row in rows] == ["user", "assistant", "assistant"]
@@ -338,8 +345,6 @@ def test_a_v2_turn_that_failed_says_so_as_its_generation_does() -> None:
 
     world.ask()
 
-    import json
-
     data = json.loads(world.store.rows().session_message[-1]["data"])
     assert data["finish"] == "error"
     assert data["error"]["type"] == "invalid_request_error"
@@ -354,3 +359,46 @@ def test_a_stream_failure_raised_as_an_exception_counts_as_the_attempts_own() ->
 
     assert world.store.last()["error"]["name"] == "ProviderAuthError"
     assert world.sleeps == []
+
+
+def test_files_that_the_tools_changed_are_a_patch_of_their_step() -> None:
+    class Tree:
+        def snapshot(self) -> str:
+            return "abc123"
+
+        def changed(self, since: str) -> list[str]:
+            return ["/project/new.txt"] if since == "abc123" else []
+
+    world = World([reply(*call("call_1"), reason="tool-calls"), reply(*text("done"))])
+    dialogue = world.dialogue()
+
+    replace(dialogue, engine=replace(dialogue.engine, tree=Tree())).ask("go")
+
+    assert world.store.parts("patch") == [{"type": "patch", "hash": "abc123", "files": ["/project/new.txt"]}]
+    assert [part["snapshot"] for part in world.store.parts("step-start")] == ["abc123", "abc123"]
+
+
+@pytest.mark.parametrize("survives", range(1, 9))
+def test_a_crash_at_any_write_leaves_what_the_safe_repairs_mend(survives: int) -> None:
+    class Crashing(MemoryStore):
+        def write(self, writes: Any) -> None:
+            if len(self.batches) >= survives:
+                raise SystemExit("killed")
+            super().write(writes)
+
+    scripts = [
+        [StepStart(), *text("one"), *arguments("call_0", "bash", '{"c'), broken()],
+        reply(*text("two"), *call("call_1"), reason="tool-calls"),
+        reply(*text("three")),
+    ]
+    world = World(scripts, store=Crashing(), every=0)
+    with contextlib.suppress(SystemExit):
+        world.ask()
+    rows = world.store.rows()
+
+    session = dialects.decode(rows)
+    repaired = dialects.decode(dialects.apply(rows, plan(session, target=CHAT).changes))
+
+    left = {finding.rule for finding in find_all(Context(repaired, CHAT))}
+    assert not left & {"stuck-tool", "open-turn", "failed-attempt-leftovers", "duplicate-call-id-in-message"}
+    assert verdict(repaired, CHAT).accepted

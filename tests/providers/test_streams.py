@@ -468,6 +468,19 @@ def test_a_cut_after_a_tool_ran_ends_the_turn_and_the_tool_is_not_run_again() ->
     assert not any(isinstance(status, Retrying) for status in agent.statuses)
 
 
+def test_a_network_error_finish_behind_a_tool_that_ran_stops_after_one_call() -> None:
+    pieces = (*chat_call("call_1", "bash", '{"command":"ls"}'), *chat_end("network_error"))
+    with scripted(answer(*pieces), CHAT_REPLY) as served:
+        agent = Agent(served, CHAT)
+        agent.ask()
+
+    assert len(served.requests) == 1
+    assert agent.ran == [("bash", {"command": "ls"})]
+    assert agent.store.parts("tool")[0]["state"]["status"] == "completed"
+    assert "error" in agent.store.last() and "finish" not in agent.store.last()
+    assert not any(isinstance(status, Retrying) for status in agent.statuses)
+
+
 def test_arguments_that_a_length_limit_cut_are_never_run() -> None:
     with scripted(
         answer(*chat_call("call_1", "bash", '{"command":"rm -rf /tmp/'), *chat_end("length"))
