@@ -76,6 +76,12 @@ def encode(value: Json) -> str:
         return _write(value)
 
 
+def encoded(value: Json) -> bytes:
+    """As ``encode``, in UTF-8. Raises ``UnicodeEncodeError`` where a string holds half a surrogate pair, ``RecursionError`` or
+    ``OverflowError`` for what no encoder in C holds."""
+    return _encode(value)
+
+
 def line(value: Json) -> str:
     """As ``encode``, for one line of NDJSON: the line separators that JSON leaves bare (U+0085, U+2028, U+2029) are escaped, since
     some readers split there."""

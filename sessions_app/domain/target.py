@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 from .model import ReasoningPart
@@ -48,6 +49,7 @@ class Target:
     capabilities: ModelCapabilities = ModelCapabilities()
 
 
+@lru_cache(maxsize=1024)
 def make_target(
     provider: str,
     model: str,

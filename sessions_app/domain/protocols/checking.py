@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sessions_app.domain import jsjson
 from sessions_app.domain.lowering.types import Origin, Provenance
 from sessions_app.domain.protocols.models import ModelFacts, model_facts
 from sessions_app.domain.target import Target
@@ -103,10 +104,14 @@ def run[View](
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """A JSON array as objects, {} for members that are none; [] for what is no array."""
+    """A JSON array as objects, {} for members that are none; [] for what is no array. Nobody changes what it gives: it may be the
+    array itself."""
     if not isinstance(value, list):
         return []
-    return [member if isinstance(member, dict) else {} for member in value]
+    for member in value:
+        if not isinstance(member, dict):
+            return [member if isinstance(member, dict) else {} for member in value]
+    return value
 
 
 def text_of(value: Any) -> str:
@@ -142,6 +147,10 @@ def _halved(text: str) -> bool:
 
 def survey(value: Any) -> tuple[int, bool]:
     """Bytes that a JSON value takes as compact JSON, and whether any string in it holds half a surrogate pair."""
+    try:
+        return len(jsjson.encoded(value)), False
+    except (ValueError, OverflowError, RecursionError):
+        pass
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), check_circular=False)
     except RecursionError:

@@ -42,6 +42,8 @@ class PromptMessage:
 
     def keep(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
         """Drops the blocks that are not ``wanted``."""
+        if all(map(wanted, self.blocks)):
+            return
         if not self.source.message:
             self.source = Origin(next((origin.message for origin in self.origins if origin.message), ""), "")
         pairs = [pair for pair in zip(self.blocks, self.origins, strict=True) if wanted(pair[0])]
@@ -53,7 +55,9 @@ class PromptMessage:
         """The stored message it came from, also where nothing of it is left; its part too where there is only one."""
         if not self.origins:
             return self.source
-        first = next((origin for origin in self.origins if origin.message), NOBODY)
+        first = self.origins[0]
+        if not first.message:
+            first = next((origin for origin in self.origins if origin.message), NOBODY)
         return first if len(self.blocks) == 1 else Origin(first.message, "")
 
 
@@ -107,9 +111,7 @@ def _converted(lowered: Lowered) -> list[PromptMessage]:
                 for block, origin in zip(message.blocks, origins, strict=True)
             ]
         elif role == "assistant":
-            message.keep(
-                lambda block: block["type"] != "text" or block["text"] != "" or "providerMetadata" in block
-            )
+            message.keep(_says_something)
         elif messages and messages[-1].role == "tool":
             last = messages[-1]
             last.blocks = last.blocks + message.blocks
@@ -117,6 +119,10 @@ def _converted(lowered: Lowered) -> list[PromptMessage]:
             continue
         messages.append(message)
     return messages
+
+
+def _says_something(block: dict[str, Any]) -> bool:
+    return block["type"] != "text" or block["text"] != "" or "providerMetadata" in block
 
 
 def _file(media: dict[str, Any], origin: Origin) -> dict[str, Any]:

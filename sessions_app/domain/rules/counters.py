@@ -35,18 +35,21 @@ def find(context: Context) -> Iterator[Finding]:
     finishes = [
         part for message in context.messages for part in message.parts if isinstance(part, StepFinishPart)
     ]
-    sums = {
-        name: sum(max(0, _number(part.data, path)) for part in finishes) for name, path in _COLUMNS.items()
-    }
+    sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
+    negative = []
+    for part in finishes:
+        counts = [(name, _number(part.data, path)) for name, path in _COLUMNS.items()]
+        for name, count in counts:
+            if count > 0:
+                sums[name] += count
+        if any(count < 0 for _, count in counts):
+            negative.append(part.id)
     wrong = {
         name: (session[name], total)
         for name, total in sums.items()
         if isinstance(session.get(name), (int, float))
         and abs(session[name] - total) > 1e-9 * max(1, abs(total))
     }
-    negative = [
-        part.id for part in finishes if any(_number(part.data, path) < 0 for path in _COLUMNS.values())
-    ]
     if not wrong:
         return
     columns = {name: _as_stored(session[name], total) for name, (_, total) in wrong.items()}

@@ -26,8 +26,9 @@ MEMBERS = (
     "searchResult",
 )
 MAX_CACHE_POINTS = 4
-_ID = re.compile(r"[a-zA-Z0-9_.:-]+\Z")
-_NAME = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_END = r"\Z"
+_ID = re.compile(r"[a-zA-Z0-9_.:-]+" + _END)
+_NAME = re.compile(r"[a-zA-Z0-9_-]+" + _END)
 _DOCUMENT = re.compile(r"[a-zA-Z0-9\-()\[\]]+( [a-zA-Z0-9\-()\[\]]+)*\Z")
 
 
@@ -133,37 +134,39 @@ def calls(view: View) -> Iterator[Violation]:
     for message in view.messages:
         for kind in ("toolUse", "toolResult"):
             for index, member in message.members(kind):
-                where = f"{message.position}.content.{index}.{kind}"
-                wire = f"messages.{message.index + 1}.member.content.{index + 1}.member.{kind}"
-                pointer = message.block(index)
+                wire = (message.index, index, kind)
                 call_id = text_of(member.get("toolUseId"))
-                yield from _constrained(
-                    view, call_id, f"{wire}.toolUseId", "[a-zA-Z0-9_.:-]+", _ID, pointer, "call-id-charset"
-                )
+                if not _allowed(call_id, _ID):
+                    yield _constrained(view, call_id, wire, "toolUseId", _ID, "call-id-charset")
                 if kind == "toolResult":
                     continue
                 name = text_of(member.get("name"))
-                yield from _constrained(
-                    view, name, f"{wire}.name", "[a-zA-Z0-9_-]+", _NAME, pointer, "tool-name-invalid"
-                )
+                if not _allowed(name, _NAME):
+                    yield _constrained(view, name, wire, "name", _NAME, "tool-name-invalid")
                 if not isinstance(member.get("input"), dict):
-                    error = f"The format of the value at {where}.input is invalid. Provide a json object for the field and try again."
-                    yield view.request.broken("B8", error, f"{where}.input", pointer)
+                    where = f"{message.position}.content.{index}.{kind}.input"
+                    error = f"The format of the value at {where} is invalid. Provide a json object for the field and try again."
+                    yield view.request.broken("B8", error, where, message.block(index))
+
+
+def _allowed(value: str, regex: re.Pattern[str]) -> bool:
+    return 0 < len(value) <= 64 and regex.match(value) is not None
 
 
 def _constrained(
-    view: View, value: str, where: str, pattern: str, regex: re.Pattern[str], pointer: Pointer, fault: str
-) -> Iterator[Violation]:
+    view: View, value: str, place: tuple[int, int, str], name: str, regex: re.Pattern[str], fault: str
+) -> Violation:
+    """B9 for the member ``name`` of the block at ``place`` (message, index, kind), which the service counts from 1."""
+    message, index, kind = place
+    where = f"messages.{message + 1}.member.content.{index + 1}.member.{kind}.{name}"
     start = f"Value '{value}' at '{where}' failed to satisfy constraint: Member must"
     if len(value) > 64:
         error = f"{start} have length less than or equal to 64"
     elif not value:
         error = f"{start} have length greater than or equal to 1"
-    elif not regex.match(value):
-        error = f"{start} satisfy regular expression pattern: {pattern}"
     else:
-        return
-    yield view.request.broken("B9", error, where, pointer, faults=(fault,))
+        error = f"{start} satisfy regular expression pattern: {regex.pattern.removesuffix(_END)}"
+    return view.request.broken("B9", error, where, ("messages", message, "content", index), faults=(fault,))
 
 
 def cache_points(view: View) -> Iterator[Violation]:

@@ -69,7 +69,8 @@ def surplus_results(view: View) -> Iterator[Violation]:
             calls = (
                 [text_of(call.get("toolUseId")) for _, call in before.members("toolUse")] if before else []
             )
-            stray = [index for index, result in results if text_of(result.get("toolUseId")) not in calls]
+            known = set(calls)
+            stray = [index for index, result in results if text_of(result.get("toolUseId")) not in known]
             if stray or len(results) > len(calls):
                 error = f"The number of toolResult blocks at {message.position}.content exceeds the number of toolUse blocks of previous turn."
                 where = f"{message.position}.content"

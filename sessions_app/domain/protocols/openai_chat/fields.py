@@ -170,7 +170,7 @@ def _json_type(value: object) -> str:
 def images(view: View) -> Iterator[Violation]:
     """O12: images only in user messages."""
     for message in view.messages:
-        if message.role == "user":
+        if message.role == "user" or not isinstance(message.content, list):
             continue
         for index, part in enumerate(message.parts):
             if part.get("type") == "image_url":

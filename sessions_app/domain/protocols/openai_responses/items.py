@@ -102,14 +102,14 @@ def ids(view: View) -> Iterator[Violation]:
 def call_ids(view: View) -> Iterator[Violation]:
     """R7: ids of calls have 1 to 64 characters."""
     for item in view.items:
-        if "call_id" not in item.data:
+        if "call_id" not in item.data or 0 < len(item.call_id) <= ID_LIMIT:
             continue
         where = f"{item.position}.call_id"
         if len(item.call_id) > ID_LIMIT:
             yield view.request.broken(
                 "R7", _too_long(where, ID_LIMIT, len(item.call_id)), where, item.pointer
             )
-        elif not item.call_id:
+        else:
             error = f"Invalid '{where}': empty string. Expected a string with minimum length 1, but got an empty string instead."
             yield view.request.broken("R7", error, where, item.pointer)
 
@@ -163,8 +163,8 @@ def functions(view: View) -> Iterator[Violation]:
             yield from _function(view, item)
         elif item.kind == "function_call_output":
             output = item.data.get("output")
-            where = f"{item.position}.output"
             if isinstance(output, str) and len(output) > OUTPUT_LIMIT:
+                where = f"{item.position}.output"
                 yield view.request.broken(
                     "R-size", _too_long(where, OUTPUT_LIMIT, len(output)), where, item.pointer
                 )
@@ -226,8 +226,10 @@ def media(view: View) -> Iterator[Violation]:
     for item in view.items:
         for key in ("content", "output"):
             for index, part in enumerate(objects(item.data.get(key))):
+                if part.get("type") != "input_image":
+                    continue
                 url = data_url(text_of(part.get("image_url")))
-                if part.get("type") != "input_image" or url is None:
+                if url is None:
                     continue
                 where = f"{item.position}.{key}[{index}]"
                 pointer = (*item.pointer, key, index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.domain.lowering.types import Provenance
-from sessions_app.domain.protocols.checking import Request, run
+from sessions_app.domain.protocols.checking import Request, objects, run, text_of
 from sessions_app.domain.protocols.openai_responses import items, pairing
 from sessions_app.domain.protocols.openai_responses.facts import FACTS
 from sessions_app.domain.protocols.openai_responses.items import View
@@ -45,9 +45,9 @@ def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
     """Whether an id is still stored (R9) and whether encrypted content was made for this caller (R10) only the server knows."""
-    view = _view(body, target, {})
-    stored = any(item.id for item in view.items) and not view.stateless
-    sealed = any("encrypted_content" in item.data for item in view.items)
+    listed = objects(body.get("input"))
+    stored = body.get("store") is not False and any(text_of(item.get("id")) for item in listed)
+    sealed = any("encrypted_content" in item for item in listed)
     return (*(("R9",) if stored else ()), *(("R10",) if sealed else ()))
 
 
