@@ -6,11 +6,15 @@ that it had; what differs breaks a named constraint, whose name is the message, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange, inverted
+
+_PLAIN = re.compile("[^\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]*")
+"""Text that is written as it is: no control characters, and no line ends that a mailer or an editor may change."""
 
 _OWNED = ("message", "part", "session_message")
 
@@ -62,15 +66,14 @@ def patch_sql(
         "PRAGMA foreign_keys = OFF;",
         "BEGIN IMMEDIATE;",
     ]
-    guards = _Guards()
     for extent_ in extents:
-        lines += guards.of_session(extent_, table_name)
+        lines += _session_guard(extent_, table_name)
     for change in changes:
-        lines += guards.of_row(change, table_name(change.table))
+        lines += _row_guard(change, table_name(change.table))
     lines += _writes(changes, table_name)
     for change in changes:
         if change.table == "message" and change.after is None:
-            lines += guards.no_parts_left(change, table_name("part"))
+            lines += _parts_guard(change, table_name("part"))
     lines += [
         "COMMIT;",
         f".print Suture: {len(changes)} rows changed.",
@@ -90,46 +93,41 @@ def undo_sql(
     return patch_sql(inverted(tuple(changes)), made_for=made_for, table_name=table_name, extents=extents)
 
 
-class _Guards:
-    """Temporary tables with a constraint that fails, in words, where a count is not as planned."""
+def _row_guard(change: RowChange, table: str) -> Iterator[str]:
+    key = _key(change)
+    if change.before is None:
+        words, count, where = f"{change.table} {key} exists already; nothing was written", 0, change.key
+    else:
+        words, count, where = (
+            f"{change.table} {key} changed since this patch was made; nothing was written",
+            1,
+            change.before,
+        )
+    yield from _guard(words, str(count), f"SELECT count(*) FROM main.{_name(table)} WHERE {_matches(where)}")
 
-    def __init__(self) -> None:
-        self._number = 0
 
-    def of_row(self, change: RowChange, table: str) -> Iterator[str]:
-        key = _key(change)
-        if change.before is None:
-            words, count, where = f"{change.table} {key} exists already; nothing was written", 0, change.key
-        else:
-            words, count, where = (
-                f"{change.table} {key} changed since this patch was made; nothing was written",
-                1,
-                change.before,
-            )
-        yield from self._guard(
-            words, str(count), f"SELECT count(*) FROM main.{_name(table)} WHERE {_matches(where)}"
+def _session_guard(held: Extent, table_name: Callable[[str], str]) -> Iterator[str]:
+    words = f"session {held.session_id} went on since this patch was made; nothing was written"
+    for table, count, size in held.tables:
+        yield from _guard(
+            words,
+            str(count * 10**12 + size),
+            f"SELECT count(*) * 1000000000000 + coalesce(sum(length(CAST(data AS BLOB))), 0) FROM main.{_name(table_name(table))} "
+            f"WHERE session_id = {_value(held.session_id)}",
         )
 
-    def of_session(self, held: Extent, table_name: Callable[[str], str]) -> Iterator[str]:
-        words = f"session {held.session_id} went on since this patch was made; nothing was written"
-        for table, count, size in held.tables:
-            yield from self._guard(
-                words,
-                str(count * 10**12 + size),
-                f"SELECT count(*) * 1000000000000 + coalesce(sum(length(CAST(data AS BLOB))), 0) FROM main.{_name(table_name(table))} "
-                f"WHERE session_id = {_value(held.session_id)}",
-            )
 
-    def no_parts_left(self, change: RowChange, table: str) -> Iterator[str]:
-        words = f"message {_key(change)} has parts that this patch does not know; nothing was written"
-        query = f"SELECT count(*) FROM main.{_name(table)} WHERE message_id IS {_value(change.key['id'])}"
-        yield from self._guard(words, "0", query)
+def _parts_guard(change: RowChange, table: str) -> Iterator[str]:
+    words = f"message {_key(change)} has parts that this patch does not know; nothing was written"
+    query = f"SELECT count(*) FROM main.{_name(table)} WHERE message_id IS {_value(change.key['id'])}"
+    yield from _guard(words, "0", query)
 
-    def _guard(self, words: str, wanted: str, query: str) -> Iterator[str]:
-        table = f"suture_guard_{self._number}"
-        self._number += 1
-        yield f"CREATE TEMP TABLE {table} (found INTEGER CONSTRAINT {_name(words)} CHECK (found = {wanted}));"
-        yield f"INSERT INTO temp.{table} {query};"
+
+def _guard(words: str, wanted: str, query: str) -> Iterator[str]:
+    """A table with a constraint that fails, in words, where a count is not as wanted; gone at once, so that thousands stay quick."""
+    yield f"CREATE TEMP TABLE suture_guard (found INTEGER CONSTRAINT {_name(words)} CHECK (found = {wanted}));"
+    yield f"INSERT INTO temp.suture_guard {query};"
+    yield "DROP TABLE temp.suture_guard;"
 
 
 def _writes(changes: Sequence[RowChange], table_name: Callable[[str], str]) -> Iterator[str]:
@@ -209,14 +207,6 @@ def _value(value: object) -> str:
     if isinstance(value, int):
         return str(int(value))
     text = str(value)
-    if _is_plain(text):
+    if _PLAIN.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
     return f"CAST(X'{text.encode('utf-8', 'surrogateescape').hex()}' AS TEXT)"
-
-
-def _is_plain(text: Iterable[str]) -> bool:
-    """Printable by itself: control characters, and line ends that a mailer or an editor may change, are written as bytes."""
-    return all(
-        character >= " " and character not in "\x7f\x85\u2028\u2029" and not "\ud800" <= character <= "\udfff"
-        for character in text
-    )
