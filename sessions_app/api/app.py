@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from . import bulk, engine, export, locate, payloads, problems, repairs, sessions, sources, storewide, timeline
+from . import (
+    bulk,
+    engine,
+    export,
+    locate,
+    payloads,
+    problems,
+    repairs,
+    sessions,
+    sources,
+    storewide,
+    timeline,
+)
 from .auth import Login, Token
 from .document import DocumentedAPI
 

@@ -14,16 +14,23 @@ from sessions_app.selectors.sessions import session_query
 from .access import session_for_reading
 from .auth import VIEW, require
 from .problems import Problem, ProblemOut
-from .schemas import Id, SessionQuery, Thinking
+from .schemas import NO_NUL, Id, SessionQuery, Thinking
 from .sessions import filter_of
 
 router = Router(tags=["payloads"])
 
 Target = Annotated[
-    str, Query(max_length=500, description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
+    str,
+    Query(
+        max_length=500,
+        pattern=NO_NUL,
+        description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out",
+    ),
 ]
 AsStored = Annotated[bool, Query(description="what the client sends today, without the two fixes")]
 Canonical = Annotated[bool, Query(description="the canonical messages instead of a protocol's body")]
+
+Redact = Annotated[bool, Query(description="mask what looks like a key")]
 
 _JSON = {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": {}}}}}}
 _LINES = {
@@ -49,6 +56,7 @@ def session_payload(
     thinking: Thinking = "auto",
     as_stored: AsStored = False,
     canonical: Canonical = False,
+    redact: Redact = False,
 ) -> HttpResponse:
     """The body byte for byte as the session's client would write it. A client that cannot make a request is a 409 with its own words.
 
@@ -56,7 +64,7 @@ def session_payload(
     """
     session = session_for_reading(request, sid)
     try:
-        made = payload(session, PayloadOptions(target, thinking, as_stored, canonical))
+        made = payload(session, PayloadOptions(target, thinking, as_stored, canonical, redact))
     except NoTarget as problem:
         raise Problem(422, str(problem)) from problem
     if made.error is not None:
@@ -81,11 +89,12 @@ def payloads_export(
     thinking: Thinking = "auto",
     as_stored: AsStored = False,
     canonical: Canonical = False,
+    redact: Redact = False,
 ) -> StreamingHttpResponse:
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
     lines = payload_lines(
-        session_query(filter_of(request.GET)), PayloadOptions(target, thinking, as_stored, canonical)
+        session_query(filter_of(request.GET)), PayloadOptions(target, thinking, as_stored, canonical, redact)
     )
     response = StreamingHttpResponse((line.encode() for line in lines), content_type="application/x-ndjson")
     response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'

@@ -36,6 +36,7 @@ from .auth import REPAIR, VIEW, actor, require
 from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
 from .schemas import (
+    NO_NUL,
     Id,
     PlanOut,
     RepairApplyIn,
@@ -93,9 +94,9 @@ def session_drop(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
 def repairs_list(
     request: HttpRequest,
     session: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
-    rule: Annotated[str, Query(max_length=500)] = "",
-    state: Annotated[str, Query(max_length=500)] = "",
-    actor_name: Annotated[str, Query(alias="actor", max_length=500)] = "",
+    rule: Annotated[str, Query(max_length=500, pattern=NO_NUL)] = "",
+    state: Annotated[str, Query(max_length=500, pattern=NO_NUL)] = "",
+    actor_name: Annotated[str, Query(alias="actor", max_length=500, pattern=NO_NUL)] = "",
     page: PageNumber = 1,
     per_page: PerPage = 50,
 ) -> Any:

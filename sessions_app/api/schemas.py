@@ -17,7 +17,11 @@ Safety = Literal["safe", "lossy"]
 Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Id = Annotated[int, Path(ge=1, le=2**63 - 1, description="Suture's own number")]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Words = Annotated[str, Field(max_length=500)]
+NO_NUL = r"^[^\x00]*$"
+"""What PostgreSQL would refuse to store or to compare."""
+
+Words = Annotated[str, Field(max_length=500, pattern=NO_NUL)]
+Reason = Annotated[str, Field(max_length=2000, pattern=NO_NUL)]
 
 
 class In(Schema):
@@ -176,11 +180,11 @@ class RepairIn(In):
 
     rules: list[Words] = Field([], description="only findings of these rules", max_length=100)
     safety: Safety = "safe"
-    choices: dict[str, str] = Field(
+    choices: dict[Words, Words] = Field(
         {}, description="finding key (or rule code) to the name of a choice", max_length=1000
     )
     messages: list[Words] = Field([], description="only findings at these messages", max_length=1000)
-    reason: Annotated[str, Field(max_length=2000)] = ""
+    reason: Reason = ""
     target: Words = Field("", description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
     thinking: Thinking = "auto"
     force: bool = Field(False, description="close stuck tools although a client has the file open")
@@ -225,9 +229,7 @@ class PlanOut(Schema):
 
 
 class RepairApplyIn(RepairIn):
-    expected_hash: Annotated[str, Field(max_length=128)] = Field(
-        "", description="rows_hash of the plan that was looked at"
-    )
+    expected_hash: Words = Field("", description="rows_hash of the plan that was looked at")
 
 
 class RepairOut(Schema):
@@ -272,7 +274,7 @@ class RepairPage(Schema):
 
 
 class UndoIn(In):
-    reason: Annotated[str, Field(max_length=2000)] = ""
+    reason: Reason = ""
 
 
 class SourceOut(Schema):
@@ -316,7 +318,7 @@ class AttachIn(In):
     """Attach a file or folder of the machine that Suture runs on."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
-    name: Annotated[str, Field(max_length=255)] = ""
+    name: Annotated[str, Field(max_length=255, pattern=NO_NUL)] = ""
 
 
 class SelectionIn(In):
@@ -331,10 +333,10 @@ class SelectionIn(In):
 class BulkIn(SelectionIn):
     rules: list[Words] = Field([], max_length=100)
     safety: Safety = "safe"
-    choices: dict[str, str] = Field({}, max_length=1000)
+    choices: dict[Words, Words] = Field({}, max_length=1000)
     stop_on_failure: bool = False
     force: bool = False
-    reason: Annotated[str, Field(max_length=2000)] = ""
+    reason: Reason = ""
     dry_run: bool = Field(False, description="answer with the preview, start nothing")
 
 

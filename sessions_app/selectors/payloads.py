@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from sessions_app.domain import dialects, jsjson, lowering
 from sessions_app.domain import model as domain
 from sessions_app.domain.lowering import LoweringError
+from sessions_app.domain.secrets import masked_deeply
 from sessions_app.domain.target import Target, infer_target, parse_target
 from sessions_app.models import Session
 
@@ -45,6 +46,8 @@ class PayloadOptions:
     thinking: Thinking = "auto"
     as_stored: bool = False
     canonical: bool = False
+    redact: bool = False
+    """Mask what looks like a key; the payload is then no longer what the client would send."""
 
 
 def chosen_target(session: domain.Session, target: str, thinking: Thinking) -> Target:
@@ -68,12 +71,16 @@ def lowered_payload(decoded: domain.Session, options: PayloadOptions) -> Payload
     try:
         lowered = lowering.lower(decoded, target, repairs=not options.as_stored)
         if options.canonical:
-            return Payload(target, jsjson.dumps(lowered.messages))
+            return Payload(target, _text(lowered.messages, options))
         body = lowering.written(lowered, decoded, target)
     except LoweringError as refusal:
         return Payload(target, error={"kind": refusal.kind, "message": refusal.words})
     places = {_pointer(path): (origin.message, origin.part) for path, origin in body.provenance.items()}
-    return Payload(target, jsjson.dumps(body.body), body.verified, places)
+    return Payload(target, _text(body.body, options), body.verified, places)
+
+
+def _text(value: Any, options: PayloadOptions) -> str:
+    return jsjson.dumps(masked_deeply(jsjson.to_js(value)) if options.redact else value)
 
 
 def payload_lines(sessions: QuerySet[Session], options: PayloadOptions) -> Iterator[str]:

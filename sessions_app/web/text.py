@@ -11,6 +11,16 @@ from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.data import JsonLexer
 
+from sessions_app.domain.secrets import SECRET, masked
+
+__all__ = [
+    "has_ansi",
+    "highlighted",
+    "masked",
+    "masked_html",
+    "plain",
+]
+
 HIGHLIGHT_LIMIT = 64 * 1024
 """Characters of JSON up to which colours are worth their time; longer text is shown plain."""
 
@@ -19,21 +29,6 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]"
 )
 """Control characters, direction overrides (they can make text read otherwise than it is) and lone surrogates."""
-
-_SECRET = re.compile(
-    r"""
-    \b(?:sk|pk|rk)[-_](?:ant-|proj-|live_|test_|or-)?[A-Za-z0-9_-]{16,}     # model vendors, payment services
-    | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}
-    | \bglpat-[A-Za-z0-9_-]{16,}
-    | \bxox[abprs]-[A-Za-z0-9-]{10,}
-    | \bA(?:KIA|SIA)[A-Z0-9]{16}\b
-    | \bAIza[A-Za-z0-9_-]{30,}
-    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{8,}     # signed tokens
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
-    | (?<=Bearer\ )[A-Za-z0-9._~+/-]{20,}=*
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def has_ansi(text: str) -> bool:
@@ -45,16 +40,11 @@ def plain(text: str) -> str:
     return _CONTROL.sub("\ufffd", _ANSI.sub("", text).replace("\r\n", "\n"))
 
 
-def masked(text: str) -> str:
-    """``text`` with what looks like a key replaced by its first characters and a note."""
-    return _SECRET.sub(lambda found: f"{found[0][:4]}[masked, {len(found[0])} characters]", text)
-
-
 def masked_html(text: str) -> SafeString:
     """Escaped text; what looks like a key is masked and marked."""
     pieces: list[str] = []
     at = 0
-    for found in _SECRET.finditer(text):
+    for found in SECRET.finditer(text):
         pieces.append(escape(text[at : found.start()]))
         note = f"{found[0][:4]}… masked, {len(found[0])} characters"
         pieces.append(f'<em class="masked">{escape(note)}</em>')

@@ -109,3 +109,15 @@ def test_a_repair_can_be_undone_once(api: Client, session: Session) -> None:
 
     assert first.status_code == 200
     assert second.status_code == 409
+
+
+def test_text_that_a_database_could_not_keep_is_refused_before_anything_is_done(
+    api: Client, session: Session
+) -> None:
+    before = rows(session)
+
+    response = post(api, f"sessions/{session.pk}/repair", reason="half\x00a reason")
+
+    assert response.status_code == 422
+    assert rows(session) == before
+    assert api.get("/api/v1/repairs/rep_%00").status_code == 422

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
+from sessions_app.models import Session
 from tests.paths import CORPUS
-from tests.stores_of import session_of
+from tests.stores_of import attached, copied, session_of
 
 pytestmark = pytest.mark.django_db
 
@@ -130,3 +133,19 @@ def test_an_error_text_leads_to_the_part_and_without_a_session_to_the_session(
     assert DUPLICATE in within["items"][0]["faults"]
     assert within["items"][0]["part"].startswith("prt_")
     assert [seen["session"] for seen in among["sessions"]] == [session.pk]
+
+
+def test_keys_in_a_payload_are_masked_on_request(api: Client, tmp_path: Path) -> None:
+    key = "sk-ant-" + "a1B2" * 8
+    path = copied("clean", tmp_path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE part SET data = replace(data, 'do a thing', ?)", (f"use {key}",))
+    session = Session.objects.get(source=attached(path))
+
+    plain = api.get(f"/api/v1/sessions/{session.pk}/payload")
+    masked = api.get(f"/api/v1/sessions/{session.pk}/payload?redact=true")
+    exported = b"".join(api.get("/api/v1/payloads.ndjson?redact=true").streaming_content)
+
+    assert key in plain.content.decode()
+    assert key not in masked.content.decode() and "sk-a[masked, 39 characters]" in masked.content.decode()
+    assert key.encode() not in exported
