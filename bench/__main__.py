@@ -1,3 +1,3 @@
-from bench import lowering, processor
+from bench import handingback, lowering, processor
 
-raise SystemExit(lowering.main() | processor.main())
+raise SystemExit(lowering.main() | processor.main() | handingback.main())
