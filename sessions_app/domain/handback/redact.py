@@ -17,11 +17,11 @@ from .masking import Masker
 
 _KEPT: Final = frozenset(
     {
-        "type", "role", "id", "tool", "status", "mode", "agent", "variant", "finish", "rawFinish", "reason", "mime", "version",
-        "tail_start_id", "hash", "snapshot", "outcome", "vcs", "media_type", "mediaType", "format", "level",
+        "type", "role", "tool", "status", "mode", "agent", "variant", "finish", "rawFinish", "reason", "mime", "version",
+        "hash", "snapshot", "outcome", "vcs", "media_type", "mediaType", "format", "level",
     }
 )  # fmt: skip
-"""Members whose text says how a session is built, not what was said in it. Ids (``...ID``, ``...Id``, ``..._id``) are kept too."""
+"""Members whose text says how a session is built, not what was said in it."""
 
 _SAID: Final = frozenset(
     {
@@ -40,7 +40,13 @@ _SAID: Final = frozenset(
     }
 )
 _PATHS: Final = frozenset({"directory", "worktree", "cwd", "root", "sandboxes", "path"})
-_ID = re.compile(r"(?:.*ID|.*Id|.*_id)\Z")
+_IDS: Final = frozenset(
+    {
+        "id", "sessionID", "sessionId", "session_id", "messageID", "message_id", "partID", "parentID", "parent_id", "callID", "toolCallId",
+        "itemId", "providerID", "modelID", "projectID", "project_id", "workspaceID", "workspace_id", "shellID", "tail_start_id",
+    }
+)  # fmt: skip
+"""Members that name rows, calls, models and providers. Other members that end in "ID" may name people."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.:|+/=@-]{0,128}\Z")
 """What machines make of ids and names. Anything else, such as a shell command that became a tool's name, is masked."""
 
@@ -125,11 +131,7 @@ class _Mask:
     def _cell(self, column: str, value: Any) -> Any:
         if isinstance(value, bytes):
             return hashlib.shake_128(self.masker.letters(value.hex()).encode()).digest(len(value))
-        if (
-            not isinstance(value, str)
-            or column in ("id", "type", "version", "agent", "vcs")
-            or _ID.match(column)
-        ):
+        if not isinstance(value, str) or column in ("type", "version", "agent", "vcs") or column in _IDS:
             return value
         if column in _JSON_COLUMNS:
             return self._json(column, value)
@@ -175,7 +177,7 @@ class _Mask:
     def _text(self, key: str, value: str) -> str:
         if key in ("callID", "id") and len(value) <= _LONGEST_ID:
             return value  # two odd ids may be told apart, or not, by the client's own replacements
-        if key in _KEPT or _ID.match(key):
+        if key in _KEPT or key in _IDS:
             return self._kept(value)
         if key in ("url", "uri"):
             return self.masker.url(value)
