@@ -17,6 +17,7 @@ from sessions_app.domain.handback.redact import bundle, redacted
 from sessions_app.domain.protocols.media import sniff
 from sessions_app.domain.rowdoc import parse, parse_value
 from sessions_app.domain.scan import scan
+from tests.lowering_v2.goldens import Golden, goldens
 from tests.paths import CASES, CORPUS
 
 NAMES = sorted(path.name for path in CORPUS.glob("*.db"))
@@ -81,6 +82,38 @@ def test_no_word_of_the_session_is_left() -> None:
         "Quarterly",
     ):
         assert word not in text, word
+
+
+def test_names_of_files_are_masked_names_of_tools_are_not() -> None:
+    file = {"data": "aGVsbG8=", "mime": "image/png", "name": "salaries.png", "source": {"type": "inline"}}
+    tool = {
+        "type": "tool",
+        "id": "call_1",
+        "name": "bash",
+        "state": {"status": "streaming", "input": ""},
+        "time": {"created": 1},
+    }
+    rows = [
+        {
+            "id": "msg_1",
+            "session_id": "ses_1",
+            "type": "user",
+            "seq": 1,
+            "data": {"text": "", "files": [file], "time": {"created": 1}},
+        },
+        {
+            "id": "msg_2",
+            "session_id": "ses_1",
+            "type": "assistant",
+            "seq": 2,
+            "data": {"content": [tool], "time": {"created": 1}},
+        },
+    ]
+
+    text = bundle(parse_value({"session": {"id": "ses_1"}, "session_message": rows}), {})
+
+    assert "salaries" not in text
+    assert '\\"name\\":\\"bash\\"' in text
 
 
 def test_every_text_of_the_corpus_is_masked() -> None:
@@ -166,6 +199,26 @@ def test_an_image_keeps_type_and_pixels_and_loses_its_content() -> None:
 
 def test_base64_that_is_none_stays_none() -> None:
     assert sniff(Masker(b"key").media("not/base64!!" * 20, "image/png")).valid is False
+
+
+@pytest.mark.parametrize("payload", ["QR==", "aGVsbG9=", "QUJD"])
+def test_base64_that_is_not_canonical_stays_so(payload: str) -> None:
+    masked = Masker(b"key").media(payload, "image/png")
+
+    assert len(masked) == len(payload)
+    assert (base64.b64encode(base64.b64decode(masked)).decode() == masked) == (
+        base64.b64encode(base64.b64decode(payload)).decode() == payload
+    )
+
+
+@pytest.mark.parametrize("text", ["12", "-7", "10.25", "0"])
+def test_a_number_as_text_stays_a_number(text: str) -> None:
+    json.loads(Masker(b"key").text(text))
+
+
+@pytest.mark.parametrize("golden", goldens()[::25], ids=repr)
+def test_v2_histories_show_the_same_findings_when_masked(golden: Golden) -> None:
+    assert json.loads(bundle(golden.rows(), {}))["suture_bundle"]["not_reproduced"] == []
 
 
 def test_rows_that_do_not_parse_are_masked_too() -> None:

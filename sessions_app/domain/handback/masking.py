@@ -31,6 +31,9 @@ _TELLTALES = re.compile(
     re.IGNORECASE,
 )
 """Fixed words of clients, providers and templates that rules look for; nobody's own text."""
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_PERCENT = re.compile(r"(%[0-9A-Fa-f]{2})")
 _HEAD = 64
 
 
@@ -53,6 +56,8 @@ class Masker:
                 pass
             else:
                 return jsjson.dumps(self.said(parsed))
+        if _NUMBER.fullmatch(value):
+            return value[: len(value) - len(value.lstrip("-")) + 1] + self.letters(value.lstrip("-")[1:])
         pieces = _TELLTALES.split(value)
         return "".join(piece if index % 2 else self.letters(piece) for index, piece in enumerate(pieces))
 
@@ -86,12 +91,19 @@ class Masker:
         if data_url(value) is None:
             scheme, colon, rest = value.partition(":")
             plain = bool(colon) and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme) is not None
-            return f"{scheme}:{self.letters(rest)}" if plain else self.letters(value)
+            if not colon and len(value) % 4 == 0 and _BASE64.fullmatch(value):
+                return self.media(value, "")
+            return f"{scheme}:{self._escaped(rest)}" if plain else self._escaped(value)
         head, _, payload = value.partition(",")
         mime, *parameters = head[5:].split(";")
         if "base64" in (parameter.strip().lower() for parameter in parameters):
             return f"{head},{self.media(payload, mime.strip().lower())}"
         return f"{head},{self.letters(payload)}"
+
+    def _escaped(self, value: str) -> str:
+        """Letters of an address; its percent escapes stay what they are."""
+        pieces = _PERCENT.split(value)
+        return "".join(piece if index % 2 else self.letters(piece) for index, piece in enumerate(pieces))
 
     def media(self, payload: str, mime: str) -> str:
         """Base64 of the same length, type and pixel size with other bytes; what is no base64 stays none."""
@@ -106,7 +118,10 @@ class Masker:
         hollow = bytearray(hashlib.shake_128(self._key + blob).digest(len(blob)))
         for start, end in _structure(blob):
             hollow[start:end] = blob[start:end]
-        return base64.b64encode(bytes(hollow)).decode()
+        masked = base64.b64encode(bytes(hollow)).decode()
+        # Spare bits in the last group make base64 that some providers refuse; they stay.
+        canonical = base64.b64encode(blob).decode() == payload
+        return masked if canonical else masked[:-4] + payload[-4:]
 
     def _number(self, value: float) -> float:
         text = repr(value)

@@ -159,7 +159,7 @@ class _Mask:
                 found[key] = item if isinstance(item, (int, float)) else self._said(item)
             elif key == "data" and isinstance(item, str) and isinstance(mime, str):
                 found[key] = self.masker.media(item, mime.lower())
-            elif key == "name" and isinstance(item, str):
+            elif key == "name" and isinstance(item, str) and not isinstance(mime, str):
                 found[key] = self._kept(item)
             else:
                 found[self.masker.key(key)] = self._value(key, item)
