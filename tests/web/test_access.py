@@ -103,7 +103,17 @@ def test_who_may_only_look_sees_every_page_and_changes_nothing(
         "source",
     ):
         assert victor.get(address(name, given)).status_code == 200, name
-    for name in ("probe", "compact", "compact-apply", "repair", "source-attach", "source-upload", "source-sync", "source-delete", "repair-undo"):
+    for name in (
+        "probe",
+        "compact",
+        "compact-apply",
+        "repair",
+        "source-attach",
+        "source-upload",
+        "source-sync",
+        "source-delete",
+        "repair-undo",
+    ):
         assert victor.post(address(name, given)).status_code == 403, name
     assert Session.objects.get(pk=blocked.pk).rows_hash == blocked.rows_hash
 
