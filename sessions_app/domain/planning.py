@@ -42,6 +42,7 @@ class _Work:
     seen: set[tuple[str, ...]] = field(default_factory=set)
     """Findings that were repaired, each with the rows it was found in: none is repaired twice in the same rows."""
     skipped: dict[str, str] = field(default_factory=dict)
+    unwritable: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,9 @@ def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) 
             continue
         signature = _signature(context, finding)
         if signature in work.seen:
-            work.skipped[finding.key] = "its repair was made and did not remove it"
+            work.skipped[finding.key] = work.unwritable.get(
+                finding.key, "its repair was made and did not remove it"
+            )
             continue
         if not _free(finding, choice, touched, parts):
             continue
@@ -124,11 +127,11 @@ def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) 
             touched.setdefault(_place(operation), finding.rule)
             parts.add(operation.part_id)
     changes = _written(work, batch)
-    if not changes:
-        return False
-    work.changes += changes
-    work.session = applied(work.session, changes)
-    return True
+    if changes:
+        work.changes += changes
+        work.session = applied(work.session, changes)
+    # What could not be written stood in the way of others; it is passed over from now on.
+    return bool(batch)
 
 
 def _written(work: _Work, batch: list[tuple[Finding, Choice]]) -> tuple[RowChange, ...]:
@@ -143,7 +146,8 @@ def _written(work: _Work, batch: list[tuple[Finding, Choice]]) -> tuple[RowChang
                 compile(rows, choice.operations)
                 fitting.append((finding, choice))
             except OperationError as error:
-                work.skipped[finding.key] = f"it cannot be written: {error}"
+                why = f"it cannot be written: {error}"
+                work.skipped[finding.key] = work.unwritable[finding.key] = why
         batch = fitting
         changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
     if changes:

@@ -190,14 +190,20 @@ def find_lost_boundaries(context: Context) -> Iterator[Finding]:
             continue
         finish: Part | None = None
         previous: Part | None = None
+        called: ToolPart | None = None
         for part in message.parts:
             if isinstance(part, StepFinishPart):
-                finish = part
+                finish, called = part, None
             elif isinstance(part, StepStartPart):
-                finish = None
+                finish = called = None
             elif finish is not None and _is_content(part):
                 yield _boundary(context, message, finish, previous, part)
                 finish = None
+            elif called is not None and _of_next_response(message, part):
+                yield _boundary(context, message, called, previous, part)
+                called = None
+            if isinstance(part, ToolPart) and not part.provider_executed:
+                called = part
             previous = part
 
 
@@ -205,10 +211,31 @@ def _is_content(part: Part) -> bool:
     return isinstance(part, (TextPart, ReasoningPart, ToolPart))
 
 
-def _boundary(context: Context, message: Message, finish: Part, previous: Part | None, part: Part) -> Finding:
+def _of_next_response(message: Message, part: Part) -> bool:
+    """Behind a call: thinking, or text with another call behind it. Text alone may well end the call's own response."""
+    if isinstance(part, ReasoningPart):
+        return True
+    if not isinstance(part, TextPart):
+        return False
+    for later in message.parts[part.index + 1 :]:
+        if isinstance(later, (StepStartPart, StepFinishPart)):
+            return False
+        if isinstance(later, ToolPart):
+            return True
+    return False
+
+
+def _boundary(context: Context, message: Message, last: Part, previous: Part | None, part: Part) -> Finding:
+    """``last`` is the step-finish before the part, which proves a new step; or a call, which may also be of the same response:
+    then it is an offer, unless the target refuses it."""
+    proven = isinstance(last, StepFinishPart)
     severity, details = context.severity(
-        "at-risk", "step-boundary-lost", messages=(message.id,), parts=(part.id, finish.id)
+        "at-risk" if proven else "info",
+        "step-boundary-lost",
+        messages=(message.id,),
+        parts=(part.id, last.id),
     )
+    behind = f"the step-finish {last.id}" if proven else f"the call {last.id}"
     choices: tuple[Choice, ...] = ()
     try:
         start = {"type": "step-start"}
@@ -222,7 +249,8 @@ def _boundary(context: Context, message: Message, finish: Part, previous: Part |
         "safe" if choices else "manual",
         (message.id,),
         (part.id,),
-        f"{part.id} follows the step-finish {finish.id} with no step-start between",
+        f"{part.id} follows {behind} with no step-start between"
+        + ("" if severity != "info" else "; harmless where the client moves calls behind texts"),
         details,
         choices,
     )

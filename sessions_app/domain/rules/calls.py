@@ -260,14 +260,16 @@ def find_stuck(context: Context) -> Iterator[Finding]:
 
 
 def find_repeats(context: Context) -> Iterator[Finding]:
-    """Two completed calls of one message with the same tool and input."""
+    """Two completed calls of one message with the same tool and input, or with one id and different results."""
     for message in context.messages:
         done: dict[tuple[str, str], ToolPart] = {}
+        by_id: dict[str, ToolPart] = {}
         for tool in message.tools():
             if tool.status != "completed" or tool.provider_executed:
                 continue
-            identity = (tool.tool, repr(tool.input))
-            earlier = done.setdefault(identity, tool)
+            earlier = done.setdefault((tool.tool, repr(tool.input)), tool)
+            if earlier is tool and tool.call_id:
+                earlier = by_id.setdefault(tool.call_id, tool)
             if earlier is tool or (earlier.call_id == tool.call_id and not _differs(earlier, tool)):
                 continue
             yield _repeat(message, earlier, tool)
@@ -275,7 +277,7 @@ def find_repeats(context: Context) -> Iterator[Finding]:
 
 def _repeat(message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
     choices: tuple[Choice, ...] = ()
-    if tool.tool in READ_ONLY:
+    if tool.tool in READ_ONLY and earlier.input == tool.input:
         removal = delete_part(tool, f"the same read was made by {earlier.id}")
         choices = (
             Choice(
@@ -288,7 +290,9 @@ def _repeat(message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
         "manual",
         (message.id,),
         (earlier.id, tool.id),
-        f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})",
+        f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})"
+        if (earlier.tool, earlier.input) == (tool.tool, tool.input)
+        else f"The call {tool.call_id} ran twice ({earlier.id} and {tool.id})",
         {
             "tool": tool.tool,
             "call_ids": [earlier.call_id, tool.call_id],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sessions_app.domain.model import CompactionPart, Message, TextPart
 from sessions_app.domain.repair import Edit
@@ -146,11 +147,15 @@ def _failed_run(run: list[Attempted]) -> Finding:
 
 def _no_gain(context: Context, good: list[Message]) -> Finding:
     *older, newest = good
+    parents = dict.fromkeys(
+        summary.parent_id or "" for summary in older if summary.parent_id != newest.parent_id
+    )
     triggers = [
-        one for summary in older if (one := context.messages_by_id.get(summary.parent_id or "")) is not None
-    ]
-    triggers = [
-        one for one in triggers if one.is_user and all(isinstance(part, CompactionPart) for part in one.parts)
+        one
+        for parent in parents
+        if (one := context.messages_by_id.get(parent)) is not None
+        and one.is_user
+        and all(isinstance(part, CompactionPart) for part in one.parts)
     ]
     gone = [*older, *triggers]
     why = "a summary that a later one repeats"
@@ -210,6 +215,40 @@ def find_cut_pair(context: Context) -> Iterator[Finding]:
                     "move", f"Begin the tail at {turn.user.id}, the start of the turn", "safe", (operation,)
                 ),
             ),
+        )
+
+    yield from _second_triggers(context)
+
+
+def _second_triggers(context: Context) -> Iterator[Finding]:
+    """A compaction without a tail right after one with a tail: what the first wanted kept is cut away (rules 2.5, oc#27594)."""
+    places = {message.id: index for index, message in enumerate(context.messages)}
+    for first, second in pairwise(compactions(context)):
+        tail = context.messages_by_id.get(first.part.tail_start_id or "")
+        if tail is None or second.part.tail_start_id or not _adjacent(context, places, first, second):
+            continue
+        violation = context.refusal("compaction-cuts-tool-pair", messages=(second.trigger.id,))
+        turn = next((turn for turn in context.turns if tail in turn.answers), None)
+        start = turn.user if turn is not None and turn.user is not None else tail
+        choices: tuple[Choice, ...] = ()
+        if second.summaries:
+            operation = edit_part(
+                second.part, (Edit(("tail_start_id",), start.id),), "the first one kept this tail"
+            )
+            choices = (Choice("keep-tail", f"Keep the tail from {start.id} here too", "safe", (operation,)),)
+        elif all(isinstance(part, CompactionPart) for part in second.trigger.parts):
+            operation = delete_message(second.trigger, "a second trigger right after the first")
+            choices = (Choice("remove", "Remove the second trigger", "safe", (operation,)),)
+        yield Finding(
+            "compaction-cuts-tool-pair",
+            "blocked" if violation else "info",
+            "safe" if choices else "manual",
+            (second.trigger.id, first.trigger.id),
+            (second.part.id,),
+            f"{second.trigger.id} compacts again right after {first.trigger.id} and does not keep its tail",
+            {"tail_start_id": tail.id, **refused(violation)},
+            choices,
+            mark="second",
         )
 
 

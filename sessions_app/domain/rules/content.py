@@ -253,6 +253,9 @@ def find_empty_messages(context: Context) -> Iterator[Finding]:
     for message in context.messages:
         if is_v2(message) or message.parts or message.fault is not None:
             continue
+        if message.data.get("summary") is True and message.data.get("finish"):
+            # It says that its compaction is over; without it the client would compact again.
+            continue
         choices: tuple[Choice, ...] = ()
         if (message.is_assistant and (message.completed_at is not None or message.error is not None)) or (
             message.is_user and message.id not in parents

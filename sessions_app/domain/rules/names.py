@@ -8,13 +8,15 @@ from typing import Any
 
 from sessions_app.domain.model import Message, ToolPart
 from sessions_app.domain.repair import Edit
+from sessions_app.domain.verdict import Violation
 
-from .base import Choice, Context, Finding, Rule
+from .base import Choice, Context, Finding, Rule, Severity, refused
 from .calls import OPEN_STATUSES, rename
 from .ops import MAX_CALL_ID, edit_part, is_v2, keep_raw_input, name_path, parsed_object, wire_call_id
 
 _SAFE_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_MARKUP = re.compile(r"[<>\n]")
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 _ID_CODES = ("call-id-charset", "duplicate-call-id-in-message", "duplicate-call-id-across-turns")
 _CHECKS_IDS = frozenset({"anthropic-messages", "bedrock-converse"})
@@ -37,10 +39,7 @@ def _id_fault(context: Context, tool: ToolPart, on_wire: str, owner: str) -> str
         return "is empty"
     if owner != call_id:
         return f"becomes {on_wire} on the wire, as does {owner}"
-    refusal = next(
-        (one for one in context.violations if one.part == tool.id and one.faults[:1] == ("call-id-charset",)),
-        None,
-    )
+    refusal = _refused_id(context, tool, collides=False)
     strict = context.target is not None and context.target.protocol in _CHECKS_IDS
     if call_id != call_id.strip() or (len(call_id) > MAX_CALL_ID and (refusal or strict)):
         return (
@@ -51,10 +50,19 @@ def _id_fault(context: Context, tool: ToolPart, on_wire: str, owner: str) -> str
     return "is not in the form this provider wants" if refusal else ""
 
 
-def _bad_id(context: Context, message: Message, tool: ToolPart, reason: str) -> Finding:
-    severity, details = context.severity(
-        "at-risk" if not tool.call_id else "info", *_ID_CODES, parts=(tool.id,)
+def _refused_id(context: Context, tool: ToolPart, collides: bool) -> Violation | None:
+    """The refusal that the id's own form causes; ids that are equal are another rule's, unless the form makes them equal."""
+    if collides:
+        return context.refusal(*_ID_CODES, parts=(tool.id,))
+    return next(
+        (one for one in context.violations if one.part == tool.id and one.faults[:1] == ("call-id-charset",)),
+        None,
     )
+
+
+def _bad_id(context: Context, message: Message, tool: ToolPart, reason: str) -> Finding:
+    refusal = _refused_id(context, tool, collides=not tool.call_id or "on the wire" in reason)
+    severity: Severity = "blocked" if refusal else "info" if tool.call_id else "at-risk"
     operation, new = rename(context, message, tool, f"the call id {reason}")
     scrubbed = severity == "info" and not context.v2
     harmless = "; harmless here: the V1 client replaces such characters for claude models" if scrubbed else ""
@@ -65,7 +73,7 @@ def _bad_id(context: Context, message: Message, tool: ToolPart, reason: str) -> 
         (message.id,),
         (tool.id,),
         f"The call id {tool.call_id!r} of {tool.tool} {reason}{harmless}",
-        {"call_id": tool.call_id, "new_call_id": new, **details},
+        {"call_id": tool.call_id, "new_call_id": new, **refused(refusal)},
         (Choice("rename", f"Rename this call and its result to {new}", "safe", (operation,)),),
     )
 
@@ -113,11 +121,49 @@ def _keep(message: Message, tool: ToolPart, key: str, value: Any) -> tuple[Edit,
 def find_inputs(context: Context) -> Iterator[Finding]:
     """Arguments that are no JSON object. A V2 call that still streams holds raw text by design."""
     for message, tool in context.tools:
-        if isinstance(tool.input, dict) or (tool.fault is not None and tool.fault.fatal):
+        if tool.fault is not None and tool.fault.fatal:
+            continue
+        if isinstance(tool.input, dict):
+            yield from _odd_input(tool, tool.input)
             continue
         if is_v2(message) and tool.status in OPEN_STATUSES:
             continue
         yield _bad_input(context, message, tool)
+
+
+def _odd_input(tool: ToolPart, held: dict[str, Any]) -> Iterator[Finding]:
+    """An object that providers take and that is still not what was meant; nothing is done unless it is asked for."""
+    value, raw = held.get("value"), tool.state.get("raw")
+    inner = parsed_object(value) if isinstance(value, str) and len(held) == 1 else None
+    late = parsed_object(raw) if isinstance(raw, str) and not held and tool.status == "error" else None
+    stray = [key for key in held if _MARKUP.search(key)]
+    if inner is not None:
+        yield _odd(
+            tool, "hold another object as text under the key value", value, "Store the object it holds"
+        )
+    elif late is not None:
+        yield _odd(tool, "are empty, and the raw text beside them holds an object", raw, "Store that object")
+    elif isinstance(raw, str) and raw and not held and tool.status == "error":
+        yield _odd(tool, "were not valid JSON; the raw text beside them is kept", None, "")
+    elif stray:
+        yield _odd(tool, f"have a key with stray markup: {stray[0]!r}", None, "")
+
+
+def _odd(tool: ToolPart, fault: str, text: Any, label: str) -> Finding:
+    choices: tuple[Choice, ...] = ()
+    if label:
+        edit = Edit(("state", "input"), text.strip(), raw=True)
+        choices = (Choice("parse", label, "safe", (edit_part(tool, (edit,), "the object that was meant"),)),)
+    return Finding(
+        "tool-input-malformed",
+        "info",
+        "safe" if choices else "manual",
+        (tool.message_id,),
+        (tool.id,),
+        f"The arguments of {tool.tool} ({tool.call_id}) {fault}",
+        {"call_id": tool.call_id},
+        choices,
+    )
 
 
 def _bad_input(context: Context, message: Message, tool: ToolPart) -> Finding:

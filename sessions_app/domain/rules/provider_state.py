@@ -65,10 +65,6 @@ def _responses(context: Context) -> bool:
     return context.target is not None and context.target.protocol == "openai-responses"
 
 
-def _replayed(context: Context) -> list[Message]:
-    return [message for message in context.messages if message.is_assistant and context.same_model(message)]
-
-
 def find_encrypted(context: Context) -> Iterator[Finding]:
     """Nothing in a row tells whose key can read it, so this is info unless the session itself recorded a refusal."""
     if not _responses(context):
@@ -86,14 +82,15 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
         for one in context.messages
         if any(has_state(one, part, ENCRYPTED) for part in one.parts)
     }
-    for message in _replayed(context):
+    for message in context.messages:
         sealed = [part for part in message.parts if has_state(message, part, ENCRYPTED)]
-        if not sealed:
+        if not sealed or not message.is_assistant:
             continue
+        same = context.same_model(message)
         severity, details = context.severity(
             "info", "encrypted-reasoning-foreign", messages=(message.id,), parts=[part.id for part in sealed]
         )
-        if words:
+        if words and same:
             severity, details = "blocked", {"error": words, "certainty": "reported"}
         yield Finding(
             "encrypted-reasoning-foreign",
@@ -101,7 +98,8 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
             "lossy",
             (message.id,),
             tuple(part.id for part in sealed),
-            f"{message.id} holds encrypted reasoning that only the account, key and route that made it can read",
+            f"{message.id} holds encrypted reasoning that only the account, key and route that made it can read"
+            + ("" if same else "; it is not sent, since another model is called next"),
             {
                 "not_checkable": "no row tells which account made it",
                 "made_by": sorted("/".join(one) for one in made_by),

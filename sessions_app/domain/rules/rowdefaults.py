@@ -9,7 +9,15 @@ from sessions_app.domain.model import Message, Part, RowFault, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath
 
 from .base import Context
-from .ops import UNKNOWN_OUTCOME, is_v2, last_time, part_time, safe_call_id
+from .ops import (
+    UNKNOWN_OUTCOME,
+    is_v2,
+    keep_raw_input,
+    last_time,
+    parsed_object,
+    part_time,
+    safe_call_id,
+)
 
 NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 NOT_STORED = "The row holds no text of this error (noted by Suture)"
@@ -121,7 +129,7 @@ def fill_part(context: Context, message: Message, part: Part, fault: RowFault) -
     """As ``fill_message`` for a part."""
     path = tuple(fault.path.split("."))
     if is_v2(message):
-        return ()
+        return _fill_item(context, message, part, path[2:])
     if isinstance(part, ToolPart):
         return _fill_tool(context, message, part, path)
     time = part_time(part, message)
@@ -140,6 +148,60 @@ def fill_part(context: Context, message: Message, part: Part, fault: RowFault) -
     if part.kind == "step-finish" and path[0] in ("cost", "tokens"):
         return (Edit(path, _count_default(path)),)
     return (Edit(path, REMOVE),) if path[0] in _OPTIONAL and part.kind != "snapshot" else ()
+
+
+def _fill_item(context: Context, message: Message, item: Part, path: tuple[str, ...]) -> tuple[Edit, ...]:
+    """A V2 content item; ``path`` is inside it. The fields each tool state must have are those of format B2."""
+    if not isinstance(item, ToolPart):
+        return ()
+    time = {"created": message.time_created}
+    failure = {"type": "unknown", "message": NOT_STORED}
+    named: dict[tuple[str, ...], Any] = {
+        ("name",): "invalid",
+        ("time",): time,
+        ("time", "created"): message.time_created,
+        ("state", "metadata"): {},
+        ("state", "structured"): {},
+        ("state", "error"): failure,
+        ("state", "error", "type"): "unknown",
+        ("state", "error", "message"): NOT_STORED,
+    }
+    if path in named:
+        held = item.state.get("error")
+        if path == ("state", "error") and isinstance(held, str):
+            return (Edit(path, {"type": "unknown", "message": held}),)
+        return (Edit(path, named[path]),)
+    if path == ("id",):
+        new = context.fresh(
+            item.id, lambda number: safe_call_id(item.id, number), lambda text: text in context.call_ids
+        )
+        return (Edit(path, new),)
+    if path == ("state", "content"):
+        return _fill_content(message, item)
+    if path[:2] == ("state", "input") and item.status in ("running", "completed", "error"):
+        parsed = parsed_object(item.input) if isinstance(item.input, str) else None
+        return tuple(
+            keep_raw_input(message, item, {}) if parsed is None else (Edit(("state", "input"), parsed),)
+        )
+    return ()
+
+
+def _fill_content(message: Message, tool: ToolPart) -> tuple[Edit, ...]:
+    """What a result says where its ``content`` is missing or empty; a missing output is not made up."""
+    path: JsonPath = ("state", "content")
+    if tool.status == "error":
+        return (Edit(path, REMOVE),) if message.generation >= 3 else (Edit(path, []),)
+    if isinstance(tool.state.get("output"), str):
+        return (Edit(path, [{"type": "text", "text": tool.state["output"]}]),)
+    if message.generation < 3:
+        return (Edit(path, []),)
+    if tool.status != "completed":
+        return ()
+    return (
+        Edit(path, REMOVE),
+        Edit(("state", "status"), "error"),
+        Edit(("state", "error"), {"type": "unknown", "message": NO_OUTPUT}),
+    )
 
 
 def _fill_tool(context: Context, message: Message, tool: ToolPart, path: tuple[str, ...]) -> tuple[Edit, ...]:

@@ -109,7 +109,7 @@ def _bad_part(context: Context, message: Message, part: Part, fault: RowFault) -
                 (edit_part(part, edits, fault.reason),),
             )
         )
-    empty = not part.data or (part.kind == "text" and fault.path == "text")
+    empty = not part.data or (part.kind == "text" and fault.path.rpartition(".")[2] == "text")
     remove = Choice(
         "quarantine",
         "Take the part out; the restore point keeps its bytes",

@@ -1,4 +1,4 @@
-"""Thinking that a provider refuses: unsigned, missing, alone, changed, stale, lost with an error (rules 2.7)."""
+"""Thinking that a provider refuses: unsigned, missing, alone, lost with an error (rules 2.7)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
 from sessions_app.domain.turns import steps
 from sessions_app.domain.verdict import Violation
 
-from .base import Choice, Context, Finding, Located, Rule, refused
+from .base import Choice, Context, Finding, Rule, refused
 from .content import blank, holds_answer
 from .ops import delete_part, is_v2, replace_part, take_out, tool_as_text
 
 _FIRST = frozenset({"thinking-not-first", "thinking-unsigned", "thinking-lost-on-error"})
-_SWITCH_OFF = "Or leave the session as it is and switch thinking off, or continue with another model."
+SWITCH_OFF = "Or leave the session as it is and switch thinking off, or continue with another model."
 _SIGNING = frozenset({"anthropic-messages", "bedrock-converse"})
 
 
 def find_unsigned(context: Context) -> Iterator[Finding]:
     for message, violation, parts in _refused_turns(context):
-        unsigned = [part for part in parts if isinstance(part, ReasoningPart) and not part.signed]
+        unsigned = _unsigned(context, message, violation, parts)
         if unsigned and not _lost(context, message):
             yield _tool_turn(
                 context, "thinking-unsigned", message, violation, parts, f"{unsigned[0].id} has no signature"
@@ -32,12 +32,12 @@ def find_unsigned(context: Context) -> Iterator[Finding]:
             and not any(_signed(part) for part in message.parts)
         ):
             yield _alone("thinking-unsigned", message, violation, "unsigned reasoning is all it holds")
+    yield from _left_out(context)
 
 
 def find_not_first(context: Context) -> Iterator[Finding]:
     for message, violation, parts in _refused_turns(context):
-        unsigned = any(isinstance(part, ReasoningPart) and not part.signed for part in parts)
-        if not unsigned and not _lost(context, message):
+        if not _unsigned(context, message, violation, parts) and not _lost(context, message):
             yield _tool_turn(
                 context, "thinking-not-first", message, violation, parts, "it does not begin with thinking"
             )
@@ -48,6 +48,13 @@ def find_only(context: Context) -> Iterator[Finding]:
         signs = context.target is not None and context.target.protocol in _SIGNING
         if not signs or any(_signed(part) for part in message.parts):
             yield _alone("thinking-only-message", message, violation, "reasoning is all it holds")
+    for message in _harmless(context):
+        if (
+            message.is_assistant
+            and not holds_answer(message)
+            and any(_signed(part) for part in message.parts)
+        ):
+            yield _alone("thinking-only-message", message, None, "reasoning is all it holds")
 
 
 def find_lost(context: Context) -> Iterator[Finding]:
@@ -59,7 +66,10 @@ def find_lost(context: Context) -> Iterator[Finding]:
         if not tools or not message.is_assistant or not _lost(context, message):
             continue
         severity, details = context.severity(
-            "at-risk", messages=(message.id,), parts=[tool.id for tool in tools]
+            "at-risk",
+            "thinking-lost-on-error",
+            messages=(message.id,),
+            parts=[part.id for part in message.parts],
         )
         why = "the thinking this call was made with is not sent after an error"
         drop = Choice(
@@ -78,14 +88,27 @@ def find_lost(context: Context) -> Iterator[Finding]:
             {"outputs_lost": [tool.id for tool in tools if tool.status == "completed"], **details},
             (drop, _as_text(message, message.parts)),
         )
+    yield from _lost_but_said(context)
 
 
-def find_altered(context: Context) -> Iterator[Finding]:
-    yield from _pasted(context, "thinking-altered", "was changed after it was signed")
-
-
-def find_stale(context: Context) -> Iterator[Finding]:
-    yield from _pasted(context, "thinking-stale", "has a signature that is no longer accepted")
+def _lost_but_said(context: Context) -> Iterator[Finding]:
+    """A failed turn whose reasoning still has text keeps its tools (design 6); where that is refused, this says why and the
+    finding at the same place repairs it."""
+    for message, violation, parts in _refused_turns(context):
+        signed = [part for part in message.parts if _signed(part)]
+        tools = [part for part in parts if isinstance(part, ToolPart)]
+        if message.error is None or not signed or not tools or not context.same_model(message):
+            continue
+        if not _lost(context, message):
+            yield Finding(
+                "thinking-lost-on-error",
+                "blocked",
+                "manual",
+                (message.id,),
+                tuple(part.id for part in (*signed, *tools)),
+                f"The failed turn {message.id} is sent with its thinking as text, without the signature",
+                {**refused(violation), "also": SWITCH_OFF},
+            )
 
 
 def _refused_turns(context: Context) -> Iterator[tuple[Message, Violation, list[Part]]]:
@@ -119,6 +142,66 @@ def _step(message: Message, part_id: str) -> list[Part]:
     return message.parts
 
 
+def _unsigned(
+    context: Context, message: Message, violation: Violation, parts: Sequence[Part]
+) -> list[ReasoningPart]:
+    """The step's own thinking that has no signature, or an empty one. Another model's reasoning is sent as text, so it lacks none;
+    a failed turn's signature is there and not sent."""
+    empty = violation.faults[:1] == ("thinking-unsigned",) and message.error is None
+    return [
+        part
+        for part in parts
+        if isinstance(part, ReasoningPart)
+        and context.same_model(message)
+        and (not part.signed or (empty and part.id == violation.part))
+    ]
+
+
+def _harmless(context: Context) -> Iterator[Message]:
+    """With thinking on: messages of the model called next on a protocol that signs thinking, of which nothing is refused."""
+    target = context.target
+    if target is None or target.protocol not in _SIGNING or target.thinking == "off":
+        return
+    for message in context.messages:
+        sent = message.id in context.sent_messages and context.same_model(message)
+        places = [part.id for part in message.parts]
+        if message.is_assistant and sent and context.refusal(messages=(message.id,), parts=places) is None:
+            yield message
+
+
+def _left_out(context: Context) -> Iterator[Finding]:
+    """Unsigned thinking that the client leaves out by itself: harmless today, refused by clients that send it."""
+    for message in _harmless(context):
+        reasoning = [
+            part
+            for part in message.parts
+            if isinstance(part, ReasoningPart) and not part.signed and not blank(part.text)
+        ]
+        if not reasoning or is_v2(message):
+            continue
+        if not holds_answer(message) and not any(_signed(part) for part in message.parts):
+            yield _alone("thinking-unsigned", message, None, "unsigned reasoning is all it holds")
+            continue
+        why = "unsigned thinking is not sent back"
+        drop = Choice(
+            "drop-reasoning",
+            "Drop the unsigned reasoning only; signed thinking, texts and calls stay",
+            "lossy",
+            tuple(delete_part(part, why) for part in reasoning),
+        )
+        yield Finding(
+            "thinking-unsigned",
+            "info",
+            "lossy",
+            (message.id,),
+            tuple(part.id for part in reasoning),
+            f"{', '.join(part.id for part in reasoning)} of {message.id} has no signature; the client leaves it out",
+            {"harmless_for": "client 1.18, which does not send unsigned thinking"},
+            (drop,),
+            mark="left-out",
+        )
+
+
 def _lost(context: Context, message: Message) -> bool:
     target = context.target
     return is_v2(message) and target is not None and loses_tools(message, target.provider, target.model)
@@ -143,7 +226,7 @@ def _tool_turn(
             if not part.signed or is_v2(message)
         )
         choices.append(Choice("drop-reasoning", "Drop the reasoning; text stays", "lossy", gone))
-    choices.append(_remove_turn(context, message))
+    choices.append(remove_turn(context, message))
     what = _calls(tools) if tools else "text"
     return Finding(
         rule,
@@ -152,7 +235,7 @@ def _tool_turn(
         (message.id,),
         tuple(part.id for part in (*reasoning, *tools)),
         f"The {what} in {message.id} cannot be sent with thinking on: {reason}",
-        {**refused(violation), "also": _SWITCH_OFF},
+        {**refused(violation), "also": SWITCH_OFF},
         tuple(choices),
     )
 
@@ -176,7 +259,7 @@ def _as_text(message: Message, parts: Sequence[Part]) -> Choice:
     )
 
 
-def _remove_turn(context: Context, message: Message) -> Choice:
+def remove_turn(context: Context, message: Message) -> Choice:
     turn = next((turn for turn in context.turns if message in turn.answers), None)
     answers = [answer for answer in (turn.answers if turn else [message]) if answer.is_assistant]
     why = "its thinking cannot be sent"
@@ -198,7 +281,7 @@ def _reasoning_only(context: Context) -> Iterator[tuple[Message, Violation]]:
             yield message, violation
 
 
-def _alone(rule: str, message: Message, violation: Violation, reason: str) -> Finding:
+def _alone(rule: str, message: Message, violation: Violation | None, reason: str) -> Finding:
     reasoning = [part for part in message.parts if isinstance(part, ReasoningPart)]
     remove = Choice(
         "remove", "Remove the message: nothing else of it can be sent", "lossy", (take_out(message, reason),)
@@ -210,49 +293,16 @@ def _alone(rule: str, message: Message, violation: Violation, reason: str) -> Fi
         "lossy",
         tuple(replace_part(part, {"type": "text", "text": part.text}, reason) for part in said),
     )
+    harm = "cannot be sent" if violation else "says nothing; this target takes it all the same"
     return Finding(
         rule,
-        "blocked",
+        "blocked" if violation else "info",
         "lossy",
         (message.id,),
         tuple(part.id for part in reasoning),
-        f"The assistant message {message.id} cannot be sent: {reason}",
-        {**refused(violation), "also": _SWITCH_OFF},
+        f"The assistant message {message.id} {harm}: {reason}",
+        {**refused(violation), "also": SWITCH_OFF},
         (remove, to_text) if said and message.generation != 1 else (remove,),
-    )
-
-
-def _pasted(context: Context, rule: str, reason: str) -> Iterator[Finding]:
-    for located in context.facts.located:
-        message = context.messages_by_id.get(located.message)
-        if (
-            located.rule == rule
-            and message is not None
-            and any(isinstance(part, ReasoningPart) for part in message.parts)
-        ):
-            yield _pasted_finding(context, located, message, reason)
-
-
-def _pasted_finding(context: Context, located: Located, message: Message, reason: str) -> Finding:
-    turn = next((turn for turn in context.turns if message in turn.answers), None)
-    answers = turn.answers if turn else [message]
-    reasoning = [part for answer in answers for part in answer.parts if isinstance(part, ReasoningPart)]
-    why = "the provider refuses this turn's thinking"
-    drop = Choice(
-        "drop-reasoning",
-        "Drop all reasoning of that turn",
-        "lossy",
-        tuple(delete_part(part, why) for part in reasoning),
-    )
-    return Finding(
-        located.rule,
-        "blocked",
-        "lossy",
-        (message.id,),
-        (located.part,) if located.part else tuple(part.id for part in reasoning),
-        f"The thinking in {message.id} {reason}, says the provider's error",
-        {"error": located.error, "also": _SWITCH_OFF, "certainty": "reported"},
-        (drop, _remove_turn(context, message)),
     )
 
 
@@ -260,7 +310,7 @@ def _calls(tools: Sequence[ToolPart]) -> str:
     return f"call of {tools[0].tool}" if len(tools) == 1 else f"{len(tools)} calls"
 
 
-_NEVER = "Thinking and signatures are never made up, copied or edited: a signed block is kept byte for byte or goes as a whole."
+NEVER = "Thinking and signatures are never made up, copied or edited: a signed block is kept byte for byte or goes as a whole."
 
 RULES = (
     Rule(
@@ -277,7 +327,7 @@ RULES = (
         why="An abort or a broken stream in the middle of thinking, or a server that gives no signatures.",
         repair=(
             "Recommended: the call and its result become text and the reasoning is dropped. Dropping only the reasoning is not enough. Or the "
-            f"answer is removed, or thinking is switched off. {_NEVER}"
+            f"answer is removed, or thinking is switched off. {NEVER}"
         ),
         order=200,
         find=find_unsigned,
@@ -293,7 +343,7 @@ RULES = (
             'block".'
         ),
         why="The turn was made without thinking or by another model, then continued with a thinking one.",
-        repair=f"As for unsigned thinking: the call and its result become text, or the answer is removed, or thinking is switched off. {_NEVER}",
+        repair=f"As for unsigned thinking: the call and its result become text, or the answer is removed, or thinking is switched off. {NEVER}",
         order=210,
         find=find_not_first,
     ),
@@ -320,35 +370,8 @@ RULES = (
         what="An assistant message holds reasoning and nothing else, and the target refuses it.",
         rejected='Anthropic: "The final block in an assistant message cannot be `thinking`"; chat endpoints: content missing or empty.',
         why="An abort while thinking.",
-        repair=f"The message is removed, or its reasoning is kept as ordinary text. {_NEVER}",
+        repair=f"The message is removed, or its reasoning is kept as ordinary text. {NEVER}",
         order=220,
         find=find_only,
-    ),
-    Rule(
-        "thinking-altered",
-        "Thinking that was changed",
-        "blocked",
-        "lossy",
-        what="Signed thinking no longer is what was signed: its text, its order or what stands around it changed.",
-        rejected='Anthropic: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified".',
-        why=(
-            "A plugin or proxy emptied, cleaned or moved it. This cannot be seen in the rows, so it is raised only by an error you paste; "
-            "signed thinking with empty text is right."
-        ),
-        repair=f"All reasoning of that turn is dropped, or the turn is removed. {_NEVER}",
-        order=230,
-        find=find_altered,
-    ),
-    Rule(
-        "thinking-stale",
-        "Thinking whose signature is no longer accepted",
-        "blocked",
-        "lossy",
-        what="The signature was valid once and is refused now.",
-        rejected='Anthropic: "Invalid `signature` in `thinking` block".',
-        why="A model update, another account, or a signature that ran out. Raised only by an error you paste.",
-        repair=f"All reasoning of that turn is dropped, or the turn is removed. {_NEVER}",
-        order=240,
-        find=find_stale,
     ),
 )

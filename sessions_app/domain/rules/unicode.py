@@ -14,6 +14,7 @@ from .ops import delete_part, edit_message, edit_part, is_v2
 
 _BROKEN = re.compile("[\ud800-\udfff\0]")
 _LONE = re.compile("[\ud800-\udfff]")
+_NAMES = (("tool",), ("name",))
 _V2_FIELDS = frozenset({"text", "summary", "recent", "command", "output"})
 
 
@@ -55,9 +56,12 @@ def find(context: Context) -> Iterator[Finding]:
     for message in context.messages:
         for part in message.parts:
             paths = sorted(broken_paths(part.data), key=repr) if _may_be_broken(part.raw) else []
-            paths = [path for path in paths if path and path not in (("tool",), ("name",))]
+            named: list[JsonPath] = [path for path in paths if path in _NAMES]
+            paths = [path for path in paths if path and path not in _NAMES]
             if paths:
                 yield _part_finding(context, message, part, paths)
+            elif named:
+                yield _name_finding(context, message, part, named)
         if is_v2(message) and not message.is_assistant and _may_be_broken(message.raw):
             paths = [path for path in broken_paths(message.data) if path and path[0] in _V2_FIELDS]
             if paths:
@@ -95,6 +99,24 @@ def _part_finding(context: Context, message: Message, part: Part, paths: list[Js
         f"{part.id} holds {_what(part.data, paths)} at {', '.join(where[:3])}{' and more' if len(where) > 3 else ''}",
         {"paths": where, **details},
         (choice,),
+    )
+
+
+def _name_finding(context: Context, message: Message, part: Part, paths: list[JsonPath]) -> Finding:
+    """A tool's name; ``tool-name-invalid`` repairs it and keeps the original."""
+    severity, details = context.severity("info", "invalid-unicode", parts=(part.id,))
+    return Finding(
+        "invalid-unicode",
+        severity,
+        "manual",
+        (message.id,),
+        (part.id,),
+        f"{part.id} holds {_what(part.data, paths)} in its tool's name",
+        {
+            "paths": [".".join(map(str, path)) for path in paths],
+            "repaired_by": "tool-name-invalid",
+            **details,
+        },
     )
 
 
