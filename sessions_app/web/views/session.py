@@ -15,6 +15,7 @@ from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
 from sessions_app.web.findings import finding_card
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
+from sessions_app.web.orders import ORDERS, order_context
 from sessions_app.web.parts import part_card
 from sessions_app.web.rail import fault_rail
 from sessions_app.web.shell import session_shell
@@ -29,6 +30,12 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     """The timeline around a fault, an id or a part index. Chunks that htmx asks for are the same view's partial."""
     session = load_session(session_id)
     table = request.GET.get("history", "")
+    order = request.GET.get("order", "")
+    if order in ORDERS:
+        context = session_shell(request, session_id, "session") | order_context(
+            request, session, order, clock()
+        )
+        return render(request, "sessions/order.html", context)
     if wants_partial(request, "earlier") or wants_partial(request, "later"):
         outline = session_outline(session, table)
         window = _window(request, session, outline, None)
