@@ -26,6 +26,10 @@ from sessions_app.domain.processor.failures import failure_of
 from sessions_app.domain.processor.ports import Execute
 
 
+_LOOK = 1.0
+"""Seconds after which a wait looks whether it was cancelled: not every cancel can wake it."""
+
+
 class Source(Protocol):
     """Events of a response; ``close`` may be called from another thread while the iteration waits."""
 
@@ -131,7 +135,7 @@ class LiveFeed:
                         Failure("timeout", f"The response took over {self._limits.response:g} seconds.")
                     )
                 waits = [*self._due.values(), *(() if self._over else (self._ends,))]
-                self._wake.wait(max(0.0, min(waits) - now))
+                self._wake.wait(min(_LOOK, max(0.0, min(waits) - now)))
 
     def _read(self) -> None:
         last: Event = Finish()

@@ -300,3 +300,9 @@ class _Watched(Cancel):
             if job.filter(cancel_requested=True).exists():
                 self.set()
         return super().__call__()
+
+    def sleep(self, milliseconds: int) -> None:
+        """A second at a time, so that a cancel is noticed in the middle of a wait."""
+        ends = time.monotonic() + milliseconds / 1000
+        while not self() and (left := ends - time.monotonic()) > 0:
+            super().sleep(round(min(1.0, left) * 1000) + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from sessions_app.domain import dialects
+from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.lowering import body
 from sessions_app.domain.model import CompactionPart, TextPart
+from sessions_app.domain.processor.summary import history_text
 from sessions_app.domain.target import infer_target
 from sessions_app.models import AuditEntry, Compaction, Session, Source
 from sessions_app.selectors.rows import session_rows
@@ -27,7 +29,16 @@ from sessions_app.services.compacting import (
 from sessions_app.services.probing import ProbeRefused
 from sessions_app.services.repairing import Actor, repair_undo
 from sessions_app.services.writing import RepairRefused
-from tests.providers.scripted import Answer, chat_end, chat_text, scripted
+from tests.providers.scripted import (
+    Answer,
+    anthropic,
+    block,
+    chat_end,
+    chat_text,
+    response_text,
+    responses,
+    scripted,
+)
 from tests.stores_of import NOW, attached, copied, session_of
 
 ACTOR = Actor("jane")
@@ -271,3 +282,94 @@ def test_whatever_stands_before_it_the_summary_closes_the_history(
     assert text.count("What did we do so far?") == 1
     assert session.health in ("healthy", "at-risk")
     assert [part.text for part in decoded.v1[-1].parts if isinstance(part, TextPart)] == [SUMMARY]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("target", "reply"),
+    [
+        (
+            "anthropic-messages:fake/claude-1",
+            anthropic(block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": SUMMARY})),
+        ),
+        ("openai-responses:fake/gpt-1", responses(response_text("msg_1", SUMMARY))),
+    ],
+)
+def test_any_of_the_three_apis_can_write_the_summary(
+    tmp_path: Path, place: Any, target: str, reply: tuple[bytes, ...]
+) -> None:
+    session = session_of("clean", tmp_path)
+    with scripted(Answer(reply)) as served:
+        place(served.url)
+        job = made(session, target=target)
+        repair = compaction_apply(job=job, actor=ACTOR, now=NOW)
+
+    assert (job.summary, repair.state) == (SUMMARY, "applied")
+    answer = dialects.decode(session_rows(session)).v1[-1]
+    assert answer.data["modelID"] == target.partition("/")[2]
+
+
+def test_long_arguments_and_outputs_are_cut_before_they_are_sent() -> None:
+    long = "x" * 50_000
+    state = {"status": "completed", "input": {"content": long}, "output": long, "title": "", "metadata": {}}
+    rows = rowdoc.parse_value(
+        {
+            "session": {"id": "ses_1", "version": "1.18.33"},
+            "messages": [
+                {
+                    "id": "msg_1",
+                    "session_id": "ses_1",
+                    "time_created": 1,
+                    "time_updated": 1,
+                    "data": {"role": "assistant", "finish": "stop", "time": {"created": 1, "completed": 2}},
+                    "parts": [
+                        {
+                            "id": "prt_1",
+                            "message_id": "msg_1",
+                            "session_id": "ses_1",
+                            "time_created": 1,
+                            "time_updated": 1,
+                            "data": {
+                                "type": "tool",
+                                "tool": "write",
+                                "callID": "c",
+                                "state": {**state, "time": {"start": 1, "end": 2}},
+                            },
+                        }
+                    ],
+                }
+            ],
+        }
+    )
+
+    text = history_text(dialects.decode(rows)).text
+
+    assert len(text) < 5_000
+    assert text.count("[truncated]") == 2
+
+
+@pytest.mark.django_db
+def test_a_cancel_is_noticed_while_a_retry_is_waited_for(tmp_path: Path, place: Any) -> None:
+    session = session_of("clean", tmp_path)
+    slow = Answer(
+        (b'{"error":{"message":"slow down"}}',),
+        429,
+        (("content-type", "application/json"), ("retry-after", "60")),
+    )
+    with scripted(slow) as served:
+        place(served.url)
+        job = compaction_start(session=session, actor=ACTOR, now=NOW)
+        looked: list[float] = []
+
+        def clock() -> Any:
+            looked.append(time.monotonic())
+            if len(looked) == 3:
+                Compaction.objects.filter(pk=job.pk).update(cancel_requested=True)
+            return timezone.now()
+
+        started = time.monotonic()
+        assert not compaction_run(compaction_id=job.pk, clock=clock)
+
+    job.refresh_from_db()
+    assert job.state == "cancelled"
+    assert time.monotonic() - started < 20

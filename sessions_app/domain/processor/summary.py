@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sessions_app.domain.jsjson import dumps
-from sessions_app.domain.lowering.conversation import Conversation, conversation
+from sessions_app.domain.lowering.conversation import LONGEST_OUTPUT, Conversation, conversation
 from sessions_app.domain.lowering.conversation_v2 import conversation_v2
 from sessions_app.domain.model import Message, Row, Session, SessionRows
 from sessions_app.domain.repair import RowChange
@@ -34,8 +34,18 @@ _LEAST_PIECE: Final = 200
 
 
 def history_text(session: Session) -> Conversation:
-    """What is to be summarised: plain text, media as a line each, outputs cut, so that no malformed part can stop it."""
-    return conversation(session, whole=True) if session.dialect == "opencode-v1" else conversation_v2(session)
+    """What is to be summarised: plain text, media as a line each, outputs and arguments cut, so that no malformed part can stop it."""
+    if session.dialect == "opencode-v2":
+        return conversation_v2(session)
+    history = conversation(session, whole=True)
+    return Conversation("\n".join(_cut_call(line) for line in history.text.split("\n")), history.prior)
+
+
+def _cut_call(line: str) -> str:
+    """The client leaves arguments whole, a written file among them; JSON keeps them on one line."""
+    if len(line) <= LONGEST_OUTPUT or not line.startswith("[Assistant tool call]: "):
+        return line
+    return line[:LONGEST_OUTPUT] + " [truncated]"
 
 
 def piece(text: str, start: int, size: int) -> str:
