@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.model import FilePart, Message, Part, ToolPart
 from sessions_app.domain.protocols.media import MIB, DataUrl, data_url, sniff
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
+from sessions_app.domain.verdict import Violation
 
 from .base import Choice, Context, Finding, Rule, refused
 from .ops import edit_message, edit_part, is_v2, replace_part
@@ -17,6 +20,11 @@ IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 SMALLEST_LIMIT = 5 * MIB
 """Base64 characters that the strictest routes take (Bedrock, Vertex; A27)."""
 MAX_EDGE = 8000
+MANY_IMAGES = 20
+"""With more images in one request their largest side is 2000 pixels (A26)."""
+COUNT_LIMIT = 50
+"""Images in one request that the strictest known routes take (rules 2.3)."""
+_COUNTED = re.compile(r"request contains \d+ images, exceeding the maximum of (\d+)")
 _TEXT_TYPES = ("text/", "application/x-directory", "application/json")
 
 
@@ -73,6 +81,11 @@ def _media(path: JsonPath, entry: dict[str, Any], key: str) -> Media:
 
 
 def find(context: Context) -> Iterator[Finding]:
+    yield from _stored(context)
+    yield from _too_many(context)
+
+
+def _stored(context: Context) -> Iterator[Finding]:
     for message in context.messages:
         for part in message.parts:
             files = media_of(message, part)
@@ -97,6 +110,7 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
     violation = context.refusal("media-rejected", messages=(message.id,), parts=(part.id,) if part else ())
     words = context.verdict.refusal if context.verdict else ""
     problems = [problem for file in files if (problem := _problem(file, part, words)) is not None]
+    problems += _documents(context, part, files, problems)
     words = words if _client_stops(context, message, part, words) else ""
     if not problems and (violation or words):
         problems = [_Problem(file, violation.error if violation else words) for file in files]
@@ -107,11 +121,14 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
     choices = [_remove(message, part, problems)]
     if relabel:
         choices.insert(0, _relabel(message, part, problems))
+    older = (
+        violation is not None and "many-image" in violation.error and not _among_oldest(context, violation)
+    )
     names = ", ".join(f"{problem.media.name} ({problem.media.mime})" for problem in problems)
     yield Finding(
         "media-rejected",
         "blocked" if violation or words else "at-risk",
-        "safe" if relabel else "lossy",
+        "manual" if older else "safe" if relabel else "lossy",
         (message.id,),
         (part.id,) if part else (),
         f"{names} in {message.id}: {problems[0].reason}",
@@ -126,8 +143,82 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
                 for one in problems
             ],
             **details,
+            **({"also": "It may stay once the older images are gone."} if older else {}),
         },
-        tuple(choices),
+        () if older else tuple(choices),
+    )
+
+
+def _documents(
+    context: Context, part: Part | None, files: list[Media], problems: list[_Problem]
+) -> list[_Problem]:
+    """Documents inside a function's output, which the Responses API refuses (rules 2.3, oc#44486)."""
+    target = context.target
+    if target is None or target.protocol != "openai-responses" or not isinstance(part, ToolPart):
+        return []
+    found = {problem.media.path for problem in problems}
+    return [
+        _Problem(file, "OpenAI Responses takes no PDF in the output of a call")
+        for file in files
+        if file.mime == "application/pdf" and file.path not in found and part.id in context.sent_parts
+    ]
+
+
+def _among_oldest(context: Context, violation: Violation) -> bool:
+    """Of the images that are too large for a request of more than 20, the oldest go until 20 are left (A26)."""
+    images = sum(len(_images(message, part)) for message, part in _sent_media(context))
+    excess = images - MANY_IMAGES
+    large = list(dict.fromkeys(one.part for one in context.violations if "many-image" in one.error))
+    return violation.part in large[:excess]
+
+
+def _sent_media(context: Context) -> Iterator[tuple[Message, Part]]:
+    for message in context.messages:
+        for part in message.parts:
+            if part.id in context.sent_parts:
+                yield message, part
+
+
+def _images(message: Message, part: Part) -> list[Media]:
+    return [file for file in media_of(message, part) if file.mime.startswith("image/")]
+
+
+def _too_many(context: Context) -> Iterator[Finding]:
+    """More images than a provider takes in one request; some take 50 (rules 2.3). Certain only where the session recorded it."""
+    words = ""
+    limit = COUNT_LIMIT
+    for message in context.messages:
+        found = _COUNTED.search(dumps(message.error)) if message.error else None
+        if found:
+            words, limit = found.group(), int(found.group(1))
+    held = [
+        (message, part, images)
+        for message, part in _sent_media(context)
+        if (images := _images(message, part))
+    ]
+    count = sum(len(images) for _, _, images in held)
+    if count <= limit:
+        return
+    gone: list[tuple[Message, Part, list[Media]]] = []
+    for message, part, images in held:
+        if sum(len(taken) for *_, taken in gone) >= count - limit:
+            break
+        gone.append((message, part, images))
+    reason = f"a request may hold {limit} images"
+    operations = []
+    for message, part, images in gone:
+        problems = [_Problem(file, reason) for file in images]
+        operations.append(_noted(message, part, problems, "\n".join(note(file, reason) for file in images)))
+    yield Finding(
+        "media-rejected",
+        "blocked" if words else "info",
+        "lossy",
+        tuple(dict.fromkeys(message.id for message, *_ in gone)),
+        tuple(part.id for _, part, _ in gone),
+        f"The history holds {count} images; some providers take {limit} in one request",
+        {"count": count, "limit": limit, **({"error": words, "certainty": "reported"} if words else {})},
+        (Choice("oldest", "Replace the oldest images by text notes", "lossy", tuple(operations)),),
+        mark="count",
     )
 
 
@@ -155,7 +246,8 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
         file.mime.startswith("image/") or data.mime.startswith("image/") or file.mime == "application/pdf"
     ):
         return None
-    real = sniff(data.data)
+    text = "".join(data.data.split())
+    real = sniff(text)
     if not real.valid:
         return _Problem(file, "its base64 data cannot be decoded" if data.data else "it is empty")
     if real.encoded > SMALLEST_LIMIT and real.mime in IMAGE_TYPES:
@@ -169,7 +261,13 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
         )
     if max(real.width, real.height) > MAX_EDGE:
         return _Problem(file, f"it is {real.width} x {real.height} pixels; the limit is {MAX_EDGE} on a side")
+    if real.mime and not file.raw_base64 and file.url.partition(",")[0].lower() != f"data:{data.mime};base64":
+        return _Problem(file, "its data URL has more than a type and base64", real.mime)
+    if real.mime and text != data.data:
+        return _Problem(file, "its base64 text is broken into lines", real.mime)
     declared = data.mime if isinstance(part, FilePart) else file.mime
+    if not real.mime and declared in IMAGE_TYPES:
+        return _Problem(file, f"it is labelled {declared}, and its bytes are those of no image")
     if declared.startswith("image/") and declared not in (*IMAGE_TYPES, "image/*"):
         return _Problem(
             file, f"{declared} is a type no provider takes", real.mime if real.mime in IMAGE_TYPES else ""
@@ -231,9 +329,14 @@ def _relabel(message: Message, part: Part | None, problems: list[_Problem]) -> C
     for problem in problems:
         file = problem.media
         edits.append(Edit((*file.path, "mime"), problem.relabel))
-        if not file.raw_base64 and file.data is not None and file.data.mime != problem.relabel:
-            key = "uri" if is_v2(message) else "url"
-            edits.append(Edit((*file.path, key), f"data:{problem.relabel};base64,{file.data.data}"))
+        data = file.data
+        if data is None:
+            continue
+        text = "".join(data.data.split())
+        if file.raw_base64:
+            edits += [Edit((*file.path, "data"), text)] if text != data.data else []
+        elif file.url != (url := f"data:{problem.relabel};base64,{text}"):
+            edits.append(Edit((*file.path, "uri" if is_v2(message) else "url"), url))
     why = "only the label is wrong"
     operation = edit_part(part, edits, why) if part else edit_message(message, edits, why)
     return Choice("relabel", f"Write the type its bytes have ({problems[0].relabel})", "safe", (operation,))
