@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern] = [
     path("sources/upload/", sources.upload, name="source-upload"),
     path("sources/<int:source_id>/", sources.source, name="source"),
     path("sources/<int:source_id>/store/", storewide.store, name="source-store"),
+    path("sources/recover/", storewide.recover_path, name="path-recover"),
     path("sources/<int:source_id>/recover/", storewide.recover, name="source-recover"),
     path("sources/<int:source_id>/tidy/", storewide.tidy, name="source-tidy"),
     path("sources/<int:source_id>/adopt/", storewide.adopt, name="source-adopt"),

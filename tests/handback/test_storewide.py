@@ -137,6 +137,30 @@ def test_the_page_tells_damage_and_recovers_into_a_source_of_its_own(admin, data
     assert AuditEntry.objects.filter(action="source.recovered").count() == 1
 
 
+@pytest.mark.django_db
+def test_a_file_too_damaged_to_attach_is_offered_for_recovery(
+    admin, data_dir, tmp_path, settings, monkeypatch
+) -> None:
+    monkeypatch.setattr(
+        "sessions_app.stores.sqlite.damage.shutil.which", lambda name: None
+    )  # no .recover here
+    settings.SUTURE_ATTACH_ROOTS = [str(tmp_path)]
+    path = Path(shutil.copyfile(CORPUS / "compact_ok.db", tmp_path / "torn.db"))
+    with closing(sqlite3.connect(path)) as connection:
+        size = connection.execute("PRAGMA page_size").fetchone()[0]
+    with path.open("r+b") as file:  # the page that holds the table of tables, behind the file's header
+        file.seek(100)
+        file.write(b"\x99" * (size - 100))
+
+    refused = admin.post(reverse("sessions_app:source-attach"), {"path": str(path)})
+    done = admin.post(reverse("sessions_app:path-recover"), {"path": str(path)}, follow=True)
+
+    assert refused.status_code == 422
+    assert "Recover into a new file" in refused.content.decode()
+    assert "Nothing could be recovered" in done.content.decode()
+    assert not Source.objects.exists() and path.exists()
+
+
 # Rows that belong nowhere
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
-    "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "source-recover", "source-tidy", "repair-undo",
+    "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "path-recover", "source-recover", "source-tidy", "repair-undo",
     "bulk-start", "batch-cancel", "batch-undo", "batch-retry", "logout", "probe", "compact", "compact-cancel", "compact-apply",
 }  # fmt: skip
 BOTH = {"locate", "bulk", "repair", "relink", "source-adopt"}

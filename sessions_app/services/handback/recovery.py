@@ -42,7 +42,14 @@ def file_recover(*, path: Path, destination: Path) -> Recovered:
     except StoreError as problem:
         if problem.kind not in ("corrupt", "schema", "busy"):
             raise
-    return recover(path, destination)
+    try:
+        return recover(path, destination)
+    except StoreError as problem:
+        if problem.kind != "corrupt":
+            raise
+        words = "Nothing could be recovered: the part of the file that says what is in it is damaged."
+        next_step = "A sqlite3 program that can .recover, on this machine or another, may save more; else look for a backup."
+        raise StoreError("corrupt", path, words, next_step) from problem
 
 
 def source_recover(
@@ -60,17 +67,24 @@ def source_recover(
             "Only a database can be recovered.",
             "Unreadable files of a tree are named in its problems.",
         )
+    return path_recover(path=old, name=source.name, actor=actor, now=now, face=face)
+
+
+def path_recover(
+    *, path: Path, name: str, actor: str, now: datetime, face: str = "web"
+) -> tuple[Source, ImportJob, Recovered]:
+    """The same for a file that is too damaged to be attached at all. Raises ``StoreError``; nothing is kept then."""
     folder = uploads_dir() / uuid.uuid4().hex
     folder.mkdir(mode=0o700, parents=True)
-    dest, name = folder / "opencode.db", f"{source.name} (recovered)"
+    dest, title = folder / "opencode.db", f"{name} (recovered)"
     try:
-        result = file_recover(path=old, destination=dest)
+        result = file_recover(path=path, destination=dest)
         disarm(dest)
-        note = values.shown(f"Recovered from {source.name}. {' '.join(recovered_words(result))}")
+        note = values.shown(f"Recovered from {name}. {' '.join(recovered_words(result))}")
         found, job = source_attach(
             path=dest,
             stored_path=dest,
-            name=name,
+            name=title,
             origin=Source.Origin.UPLOADED,
             note=note,
             actor=actor,
@@ -80,7 +94,7 @@ def source_recover(
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    found.path = name
+    found.path = title
     found.save(update_fields=("path",))
     audit_record(
         action="source.recovered",
@@ -88,7 +102,7 @@ def source_recover(
         face=face,
         now=now,
         subject=("source", found.pk),
-        name=source.name,
+        name=name,
         lost=sum(result.lost.values()),
     )
     return found, job, result

@@ -51,7 +51,15 @@ def attach(request: HtmxRequest) -> HttpResponseBase:
     except (AttachRefused, StoreError) as refusal:
         problem = _words(refusal)
         return render(
-            request, "sources/list.html", _page(request, attach_problem=problem, attach_path=text), status=422
+            request,
+            "sources/list.html",
+            _page(
+                request,
+                attach_problem=problem,
+                attach_path=text,
+                recoverable=isinstance(refusal, StoreError) and refusal.kind == "corrupt",
+            ),
+            status=422,
         )
     tasks.import_enqueue(job)
     return redirect("sessions_app:source", source.pk)

@@ -17,7 +17,8 @@ from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.models import Source
 from sessions_app.selectors.rows import session_rows
-from sessions_app.services.handback.recovery import recovered_words, source_recover
+from sessions_app.services.attachable import AttachRefused, attachable_path
+from sessions_app.services.handback.recovery import path_recover, recovered_words, source_recover
 from sessions_app.services.handback.storewide import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
 from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
@@ -78,6 +79,23 @@ def recover(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         found, job, result = source_recover(source=source, actor=actor(request), now=clock(), face=FACE)
     except StoreError as problem:
         return _page(request, source, 422, failed=f"{problem.words} {problem.next_step}".strip())
+    tasks.import_enqueue(job)
+    messages.success(request, " ".join(recovered_words(result)))
+    return redirect("sessions_app:source", found.pk)
+
+
+@require_POST
+@allowed(SOURCES)
+def recover_path(request: HtmxRequest) -> HttpResponseBase:
+    """The same for a file of this machine that is too damaged to be attached."""
+    try:
+        path = attachable_path(request.POST.get("path", "").strip())
+        found, job, result = path_recover(
+            path=path, name=path.name, actor=actor(request), now=clock(), face=FACE
+        )
+    except (AttachRefused, StoreError) as refusal:
+        messages.error(request, f"Not recovered. {refusal}", extra_tags="blocked")
+        return redirect("sessions_app:sources")
     tasks.import_enqueue(job)
     messages.success(request, " ".join(recovered_words(result)))
     return redirect("sessions_app:source", found.pk)
