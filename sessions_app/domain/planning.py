@@ -79,6 +79,8 @@ def plan(
     # A choice outside the rules restricts nothing: it names its finding.
     wanted = {key.partition(":")[0] for key in wish.choices} | set(rules) if rules else REGISTRY
     for _ in range(MAX_ROUNDS):
+        if target is None:
+            goal = _inferred_again(work.session, goal)
         if not _round(work, Context(work.session, goal, known), wish, wanted):
             break
     return Plan(
@@ -89,6 +91,15 @@ def plan(
         findings=tuple(work.done),
         skipped=tuple((key, why) for key, why in work.skipped.items() if key not in work.done),
     )
+
+
+def _inferred_again(session: Session, goal: Target | None) -> Target | None:
+    """The session's own target as a run after this one would infer it, where a repair made its model known. Thinking that was on
+    stays on: dropping reasoning from the store does not switch it off."""
+    now = infer_target(session)
+    if now is None or goal is None:
+        return now or goal
+    return goal if (now.provider, now.model) == (goal.provider, goal.model) else now
 
 
 def plan_dedupe(session: Session, target: Target | None = None, facts: Facts | None = None) -> Plan:

@@ -50,6 +50,17 @@ def find(context: Context) -> Iterator[Finding]:
         if isinstance(session.get(name), (int, float))
         and abs(session[name] - total) > 1e-9 * max(1, abs(total))
     }
+    compared = any(isinstance(session.get(name), (int, float)) for name in _COLUMNS)
+    if negative and not compared:
+        yield Finding(
+            "usage-counters-wrong",
+            "info",
+            "manual",
+            (),
+            tuple(negative),
+            f"{len(negative)} steps have a negative count; a step's own values are not changed",
+            {"negative": negative},
+        )
     if not wrong:
         return
     columns = {name: _as_stored(session[name], total) for name, (_, total) in wrong.items()}

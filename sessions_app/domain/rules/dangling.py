@@ -147,6 +147,7 @@ def _revert(context: Context) -> dict[str, Any]:
 def find_child(context: Context) -> Iterator[Finding]:
     """A parent session, or a subagent's session, that the store does not hold."""
     if not context.facts.complete:
+        yield from _parent_elsewhere(context)
         return
     known = (
         context.facts.sessions
@@ -180,6 +181,26 @@ def find_child(context: Context) -> Iterator[Finding]:
                 f"The subagent session {child} of {tool.id} is not in the store; its result is kept in the call",
                 {"child": child},
             )
+
+
+def _parent_elsewhere(context: Context) -> Iterator[Finding]:
+    """A row document that was handed in alone says no more than that the parent is not in it."""
+    parent = context.session.rows.session.get("parent_id")
+    held = {row.get("id") for row in context.session.rows.siblings}
+    if context.facts.store != "rows" or not isinstance(parent, str) or not parent or parent in held:
+        return
+    operation = edit_session({"parent_id": None}, f"{parent} is not in this document")
+    yield Finding(
+        "dangling-child",
+        "info",
+        "safe",
+        (),
+        (),
+        f"The session's parent {parent} is not in this document; whether its store holds it is not known",
+        {"parent": parent},
+        (Choice("make-root", "Make it a session of its own", "safe", (operation,)),),
+        mark="parent",
+    )
 
 
 RULES = (

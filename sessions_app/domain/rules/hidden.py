@@ -198,6 +198,9 @@ def find_generation(context: Context) -> Iterator[Finding]:
     elif reads == "opencode-v1" and session.v2 and not session.v1:
         summary = "The store is used by a 1.x client, which does not read these V2 rows"
         hint = "Open it with a 2.x client."
+    elif not reads and session.version.startswith("2.") and session.v1 and not session.v2:
+        summary = "The session belongs to a 2.x client, which does not read V1 rows"
+        hint = "Export the session and import it with the 2.x client; nothing is changed here."
     elif context.facts.beside is not None and session.id not in context.facts.beside:
         summary = "The session is only in the storage tree; its client reads the database beside it, and does not migrate the tree"
         hint = "Bring it into the database (suture adopt), or export it and run opencode import."

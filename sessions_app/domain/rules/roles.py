@@ -21,6 +21,8 @@ def find_assistant_tail(context: Context) -> Iterator[Finding]:
     last = context.messages[-1]
     if not last.is_user or not last.parts or any(sends_text(part) for part in last.parts):
         return
+    if last.id in context.sent_messages:
+        return
     before = [message for message in context.messages[:-1] if message.id in context.sent_messages]
     if not before or not before[-1].is_assistant:
         return

@@ -15,6 +15,8 @@ from .ops import delete_part, edit_message, edit_part, is_v2
 _BROKEN = re.compile("[\ud800-\udfff\0]")
 _LONE = re.compile("[\ud800-\udfff]")
 _NAMES = (("tool",), ("name",))
+_KEPT = frozenset({"originalName", "rawInput"})
+"""What another repair keeps in a call's metadata as it was; it is not sent."""
 _V2_FIELDS = frozenset({"text", "summary", "recent", "command", "output"})
 
 
@@ -57,7 +59,7 @@ def find(context: Context) -> Iterator[Finding]:
         for part in message.parts:
             paths = sorted(broken_paths(part.data), key=repr) if _may_be_broken(part.raw) else []
             named: list[JsonPath] = [path for path in paths if path in _NAMES]
-            paths = [path for path in paths if path and path not in _NAMES]
+            paths = [path for path in paths if path and path not in _NAMES and path[-1] not in _KEPT]
             if paths:
                 yield _part_finding(context, message, part, paths)
             elif named:
