@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .building import undisturbed
 from .dialects import apply, compile, decode
 from .lowering import body
 from .lowering.types import Body, LoweringError
@@ -56,6 +57,7 @@ class _Wish:
     held: bool
 
 
+@undisturbed
 def plan(
     session: Session,
     target: Target | None = None,
@@ -280,6 +282,7 @@ class Preview:
     findings_after: tuple[Finding, ...]
 
 
+@undisturbed
 def preview(
     session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None
 ) -> Preview:

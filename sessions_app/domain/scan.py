@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from .building import undisturbed
 from .model import ReasoningPart, Session
 from .rules import REGISTRY, Context, Facts, Finding, find_all
 from .rules.base import refused
@@ -37,6 +38,7 @@ class SessionScan:
         return self.verdicts.get(self.target.protocol) if self.target else None
 
 
+@undisturbed
 def scan(
     session: Session, target: Target | None = None, thinking: Thinking = "auto", facts: Facts | None = None
 ) -> SessionScan:

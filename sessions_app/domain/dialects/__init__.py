@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from sessions_app.domain.building import undisturbed
 from sessions_app.domain.model import DialectName, Message, Row, Session, SessionRows
 from sessions_app.domain.repair import Operation, OperationError, RowChange
 
@@ -16,6 +17,7 @@ from . import opencode_v1, opencode_v2
 from .rowedit import changed_columns, row_change
 
 
+@undisturbed
 def decode(rows: SessionRows, generation: int | None = None) -> Session:
     """The session that ``rows`` hold, both histories where there are two. Never raises for what is stored: rows that do not
     decode are kept, with a fault. ``generation`` says the V2 generation where it is known (else it is told from the rows)."""

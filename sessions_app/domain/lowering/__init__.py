@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from sessions_app.domain.building import undisturbed
 from sessions_app.domain.model import Session
 from sessions_app.domain.protocols import REGISTRY
 from sessions_app.domain.target import Target
@@ -15,6 +16,7 @@ __all__ = ["Body", "Lowered", "LoweringError", "Origin", "Provenance", "body", "
 _NOBODY: Final = Origin("", "")
 
 
+@undisturbed
 def lower(
     session: Session,
     target: Target,
@@ -57,6 +59,7 @@ def body(
     return written(lower(session, target, repairs, next_prompt, generation), session, target)
 
 
+@undisturbed
 def written(lowered: Lowered, session: Session, target: Target) -> Body:
     """``lowered`` in the target's protocol, by the writer of the session's dialect."""
     return REGISTRY[target.protocol].write(session.dialect.removeprefix("opencode-"), lowered, target)

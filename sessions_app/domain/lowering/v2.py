@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.domain.building import undisturbed
 from sessions_app.domain.dialects.opencode_v2.shape import Mismatch
 from sessions_app.domain.model import Message, Session
 from sessions_app.domain.target import Target
@@ -59,6 +60,7 @@ def lower_v2(
     return lower_messages(select_v2(session, target, generation), target, repairs)
 
 
+@undisturbed
 def lower_messages(messages: Sequence[Message], target: Target, repairs: bool = True) -> Lowered:
     """As ``lower_v2``, for messages that are selected already."""
     for index, message in enumerate(messages):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, NoReturn
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import CanonicalMessage, Lowered, LoweringError, Origin, Provenance
+from sessions_app.domain.lowering.types import CanonicalMessage, Lowered, LoweringError, Origin
 
 type Part = dict[str, Any]
 type CachePolicy = str | Mapping[str, Any]
@@ -158,17 +158,6 @@ def _chosen(messages: list[CanonicalMessage], strategy: Any) -> list[int]:
     role = {"latest-user-message": "user", "latest-assistant": "assistant"}.get(strategy or "")
     found = [index for index, message in enumerate(messages) if message["role"] == role]
     return found[-1:]
-
-
-def block_provenance(list_key: str, block_key: str, origins: list[list[Origin]]) -> Provenance:
-    """Provenance of a body whose ``list_key`` holds messages with their blocks under ``block_key``."""
-    provenance: Provenance = {}
-    for index, blocks in enumerate(origins):
-        if blocks:
-            provenance[list_key, index] = Origin(blocks[0].message, "")
-        for at, origin in enumerate(blocks):
-            provenance[list_key, index, block_key, at] = origin
-    return provenance
 
 
 def keyed_state(part: Part, key: str) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.domain import jsjson
+from sessions_app.domain.building import undisturbed
 from sessions_app.domain.model import (
     Message,
     Part,
@@ -24,6 +25,7 @@ from .items import OtherItem, ReasoningItem, TextItem, ToolItem
 from .shape import Mismatch, expected, within
 
 
+@undisturbed
 def decode_messages(rows: SessionRows, generation: int | None = None) -> tuple[list[Message], list[RowFault]]:
     """The messages of table ``session_message`` in order of ``seq``, and what the client cannot decode in them.
 

@@ -9,7 +9,7 @@ import json
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, Lowered, LoweringError, Origin, Provenance
+from sessions_app.domain.lowering.types import BlockOrigins, Body, Lowered, LoweringError, Origin
 from sessions_app.domain.lowering.v1 import JS_SPACE
 from sessions_app.domain.lowering.v1_packages import ANTHROPIC, package_of
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, decoded_text, grouped, prompt, unsupported
@@ -24,7 +24,8 @@ _THINKING: Final = ("thinking", "redacted_thinking")
 def write(lowered: Lowered, target: Target) -> Body:
     """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8 F6) or a signature that is no text (F15)."""
     messages: list[dict[str, Any]] = []
-    provenance: Provenance = {}
+    sources: list[Origin] = []
+    origins: list[list[Origin]] = []
     groups = list(grouped(prompt(lowered, target)))
     for index, group in enumerate(groups):
         assistant = group[0].role == "assistant"
@@ -34,14 +35,13 @@ def write(lowered: Lowered, target: Target) -> Body:
         if assistant and index == len(groups) - 1 and blocks and blocks[-1][0]["type"] == "text":
             last = blocks[-1][0]
             last["text"] = last["text"].strip(JS_SPACE)
-        at = ("messages", index)
-        provenance[at] = group[0].origin
-        for position, (_, origin) in enumerate(blocks):
-            provenance[*at, "content", position] = origin
+        sources.append(group[0].origin)
+        origins.append([origin for _, origin in blocks])
         messages.append(
             {"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]}
         )
     body = {"model": target.model, "messages": messages}
+    provenance = BlockOrigins("messages", "content", origins, sources)
     return Body("anthropic-messages", body, provenance, verified=package_of(target) == ANTHROPIC)
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin
+from sessions_app.domain.lowering.types import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
 from sessions_app.domain.protocols.v2_common import (
     IMAGES,
     CacheMarks,
     CachePolicy,
-    block_provenance,
     checked_media,
     keyed_state,
     refuse,
@@ -40,7 +39,7 @@ def write(lowered: Lowered, target: Target, *, cache: CachePolicy = "none", prov
     writer = _Writer(lowered, target, cache)
     writer.write()
     body = {"model": target.model, "messages": writer.messages, "stream": True, "max_tokens": _MAX_TOKENS}
-    found = block_provenance("messages", "content", writer.origins) if provenance else {}
+    found = BlockOrigins("messages", "content", writer.origins) if provenance else {}
     return Body("anthropic-messages", body, found)
 
 

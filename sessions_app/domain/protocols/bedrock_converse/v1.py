@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, Lowered, Origin, Provenance
+from sessions_app.domain.lowering.types import BlockOrigins, Body, Lowered, Origin
 from sessions_app.domain.lowering.v1 import JS_SPACE, is_blank
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, grouped, prompt, unsupported
 from sessions_app.domain.target import Target
@@ -32,7 +32,8 @@ _DOCUMENTS: Final = {
 def write(lowered: Lowered, target: Target) -> Body:
     """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send."""
     messages: list[dict[str, Any]] = []
-    provenance: Provenance = {}
+    sources: list[Origin] = []
+    origins: list[list[Origin]] = []
     writer = _Writer()
     groups = list(grouped(prompt(lowered, target)))
     for index, group in enumerate(groups):
@@ -41,14 +42,13 @@ def write(lowered: Lowered, target: Target) -> Body:
         for position, message in enumerate(group):
             last = index == len(groups) - 1 and position == len(group) - 1
             blocks += writer.assistant(message, last) if assistant else writer.user(message)
-        at = ("messages", index)
-        provenance[at] = group[0].origin
-        for position, (_, origin) in enumerate(blocks):
-            provenance[*at, "content", position] = origin
+        sources.append(group[0].origin)
+        origins.append([origin for _, origin in blocks])
         messages.append(
             {"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]}
         )
     body = {"modelId": target.model, "messages": messages}
+    provenance = BlockOrigins("messages", "content", origins, sources)
     return Body("bedrock-converse", body, provenance, verified=False)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin
+from sessions_app.domain.lowering.types import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
 from sessions_app.domain.protocols.v2_common import (
     CacheMarks,
     CachePolicy,
-    block_provenance,
     checked_media,
     keyed_state,
     refuse,
@@ -64,7 +63,7 @@ def write(lowered: Lowered, target: Target, *, cache: CachePolicy = "none", prov
         else:
             messages.append({"role": "assistant" if role == "assistant" else "user", "content": blocks})
             sources.append(origins)
-    found = block_provenance("messages", "content", sources) if provenance else {}
+    found = BlockOrigins("messages", "content", sources) if provenance else {}
     return Body("bedrock-converse", {"modelId": target.model, "messages": messages}, found)
 
 

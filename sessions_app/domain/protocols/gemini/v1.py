@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, Lowered, Origin, Provenance
+from sessions_app.domain.lowering.types import BlockOrigins, Body, Lowered, Origin
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, prompt
 from sessions_app.domain.target import Target
 
@@ -21,18 +21,18 @@ _NOTHING_RETURNED = "Tool executed successfully."
 def write(lowered: Lowered, target: Target) -> Body:
     """The body for ``lowered``: ``contents`` in the order of the messages, none of them merged."""
     contents: list[dict[str, Any]] = []
-    provenance: Provenance = {}
+    sources: list[Origin] = []
+    origins: list[list[Origin]] = []
     inline = "gemini-3" in target.model.lower()
     for message in prompt(lowered, target):
         parts = _parts(message, inline)
         if not parts and message.role == "assistant":
             continue  # the client's patch of the package takes out contents left empty
-        at = ("contents", len(contents))
-        provenance[at] = message.origin
-        for index, (_, origin) in enumerate(parts):
-            provenance[*at, "parts", index] = origin
+        sources.append(message.origin)
+        origins.append([origin for _, origin in parts])
         role = "model" if message.role == "assistant" else "user"
         contents.append({"role": role, "parts": [part for part, _ in parts]})
+    provenance = BlockOrigins("contents", "parts", origins, sources)
     return Body("gemini", {"contents": contents}, provenance, verified=False)
 
 

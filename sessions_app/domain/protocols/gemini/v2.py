@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin
+from sessions_app.domain.lowering.types import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
 from sessions_app.domain.protocols.v2_common import (
     IMAGES,
     MOVING,
     CachePolicy,
     Media,
-    block_provenance,
     checked_media,
     keyed_state,
     result_text,
@@ -46,7 +45,7 @@ def write(lowered: Lowered, target: Target, *, cache: CachePolicy = "none", prov
         role, parts, source = _content(message, origins)
         contents.append({"role": role, "parts": parts})
         sources.append(source)
-    found = block_provenance("contents", "parts", sources) if provenance else {}
+    found = BlockOrigins("contents", "parts", sources) if provenance else {}
     return Body("gemini", {"contents": contents}, found)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, Lowered, Origin, Provenance
+from sessions_app.domain.lowering.types import Body, Lowered, Origin, Path
 from sessions_app.domain.lowering.v1_packages import package_of
 from sessions_app.domain.protocols.providers import COMPATIBLE
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, decoded_text, prompt, unsupported
@@ -26,7 +26,7 @@ def write(lowered: Lowered, target: Target) -> Body:
     """The body that the target's package makes of ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8 F6)."""
     package = package_of(target)
     messages: list[dict[str, Any]] = [dict(SYSTEM_PLACEHOLDER)]
-    provenance: Provenance = {}
+    provenance: dict[Path, Origin] = {}
     for message in prompt(lowered, target):
         at = ("messages", len(messages))
         if message.role == "tool":
@@ -46,7 +46,7 @@ def write(lowered: Lowered, target: Target) -> Body:
 
 
 def _user(
-    message: PromptMessage, package: str, at: tuple[str | int, ...], provenance: Provenance
+    message: PromptMessage, package: str, at: tuple[str | int, ...], provenance: dict[Path, Origin]
 ) -> dict[str, Any]:
     blocks = message.blocks
     if len(blocks) == 1 and blocks[0]["type"] == "text" and package != MISTRAL:
@@ -61,7 +61,7 @@ def _user(
 
 
 def _assistant(
-    message: PromptMessage, package: str, at: tuple[str | int, ...], provenance: Provenance
+    message: PromptMessage, package: str, at: tuple[str | int, ...], provenance: dict[Path, Origin]
 ) -> dict[str, Any]:
     text: list[str] = []
     reasoning: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin, Provenance
+from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin, Path, Provenance
 from sessions_app.domain.protocols.v2_common import (
     IMAGES,
     CachePolicy,
@@ -158,7 +158,7 @@ class _Writer:
             self.origins[-1][1].append(("content", origin))
 
     def provenance(self) -> Provenance:
-        found: Provenance = {}
+        found: dict[Path, Origin] = {}
         for index, (origin, blocks) in enumerate(self.origins):
             found["messages", index] = origin
             for at, (key, block) in enumerate(blocks):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, Lowered, Origin, Provenance
+from sessions_app.domain.lowering.types import Body, Lowered, Origin, Path, Provenance
 from sessions_app.domain.lowering.v1_packages import MANTLE, SDK_KEYS, package_of
 from sessions_app.domain.protocols.v1_prompt import prompt, unsupported
 from sessions_app.domain.target import Target
@@ -102,7 +102,7 @@ class _Writer:
 
     def finish(self) -> tuple[list[_Json], Provenance]:
         items: list[_Json] = []
-        provenance: Provenance = {}
+        provenance: dict[Path, Origin] = {}
         for item, origin in self.items:
             if item.get("type") == "reasoning" and item["encrypted_content"] is None:
                 continue

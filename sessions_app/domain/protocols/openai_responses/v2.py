@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin, Provenance
+from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin, Path, Provenance
 from sessions_app.domain.protocols.v2_common import (
     IMAGES,
     CachePolicy,
@@ -116,7 +116,7 @@ class _Writer:
 
 def _provenance(items: list[tuple[_Json, list[Origin]]]) -> Provenance:
     """An item made of one part is that part; a message item lists its content beside."""
-    found: Provenance = {}
+    found: dict[Path, Origin] = {}
     for index, (item, origins) in enumerate(items):
         if origins:
             found["input", index] = origins[0] if "type" in item else Origin(origins[0].message, "")
