@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from sessions_app import stores
@@ -33,7 +34,30 @@ def store_facts(*, store: Store, native: bool, now: datetime, check: Sequence[st
         beside=_beside(store),
         check=tuple(check),
         now=int(now.timestamp() * 1000),
+        history=partial(_history, store),
     )
+
+
+def _history(store: Store, message_id: str) -> list[tuple[str, int]]:
+    """The messages of the session that holds one, as ``Facts.history`` wants them."""
+    try:
+        row = store.row("message", {"id": message_id})
+        messages = [] if row is None else store.read(row["session_id"]).messages
+    except (StoreError, KeyError):
+        return []
+    return [(str(one.get("id")), _whole(one.get("time_created"))) for one in messages]
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else -1
+
+
+def _reopened(source: Source, message_id: str) -> list[tuple[str, int]]:
+    try:
+        with stores.open_store(Path(source.file), source.kind) as store:
+            return _history(store, message_id)
+    except StoreError:
+        return []
 
 
 def store_damage(*, store: Store, seconds: float = QUICK_SECONDS) -> list[str]:
@@ -47,7 +71,8 @@ def source_facts(*, source: Source, now: datetime) -> Facts:
     """Facts of a source's store, none where it cannot be read just now."""
     try:
         with stores.open_store(Path(source.file), source.kind) as store:
-            return store_facts(store=store, native=source.native, now=now, check=source.damage)
+            known = store_facts(store=store, native=source.native, now=now, check=source.damage)
+            return replace(known, history=partial(_reopened, source))
     except StoreError:
         return Facts()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -130,6 +130,9 @@ class Facts:
     """What SQLite's quick_check reported, where it reported anything but ok."""
     located: tuple[Located, ...] = ()
     now: int | None = None
+    history: Callable[[str], Sequence[tuple[str, int]]] | None = field(default=None, compare=False)
+    """Given a message id, the (id, time_created) of every message of the stored session that holds it, in order; () where none
+    does. Looked up only when a rule needs it (a fork's pointers into its parent, rules 2.20)."""
 
 
 class Context:

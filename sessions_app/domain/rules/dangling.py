@@ -64,27 +64,47 @@ def _tail(context: Context, message: Message, part: CompactionPart) -> Finding:
     operation = edit_part(
         part, (Edit(("tail_start_id",), REMOVE),), f"{part.tail_start_id} is not in the session"
     )
+    remove = Choice(
+        "remove", "Remove the pointer: the history is cut at the compaction", "lossy", (operation,)
+    )
+    copy = _copy_of(context, message, part.tail_start_id or "")
+    choices: tuple[Choice, ...] = (remove,)
+    if copy:
+        mapping = edit_part(
+            part, (Edit(("tail_start_id",), copy),), f"the copy of {part.tail_start_id} in this fork"
+        )
+        choices = (
+            Choice("map", f"Point to {copy}, the same message in this fork", "safe", (mapping,)),
+            remove,
+        )
     return Finding(
         "dangling-tail",
         "at-risk",
-        "lossy",
+        choices[0].safety,
         (message.id,),
         (part.id,),
         f"The compaction {message.id} keeps a tail from {part.tail_start_id}, which is not in the session, so the whole history is sent",
-        {"tail_start_id": part.tail_start_id, **_counts(context, part)},
-        (
-            Choice(
-                "remove", "Remove the pointer: the history is cut at the compaction", "lossy", (operation,)
-            ),
-        ),
+        {"tail_start_id": part.tail_start_id, "copy": copy, **_counts(context, part, copy)},
+        choices,
     )
 
 
-def _counts(context: Context, part: CompactionPart) -> dict[str, int]:
+def _copy_of(context: Context, message: Message, tail: str) -> str | None:
+    """This fork's copy of a message of the session it was forked from: at the same place and of the same time."""
+    held = context.facts.history(tail) if context.facts.history is not None and tail else ()
+    place = next((index for index, (other, _) in enumerate(held) if other == tail), None)
+    if place is None or place >= len(context.messages):
+        return None
+    copy = context.messages[place]
+    before = context.messages.index(message) > place
+    return copy.id if before and copy.time_created == held[place][1] else None
+
+
+def _counts(context: Context, part: CompactionPart, copy: str | None) -> dict[str, int]:
     """How many stored messages are sent before and after: the repair changes what the model sees."""
     try:
         before = len(replayed(context.session))
-        held, part.tail_start_id = part.tail_start_id, None
+        held, part.tail_start_id = part.tail_start_id, copy
         try:
             after = len(replayed(context.session))
         finally:
