@@ -14,6 +14,7 @@ from .views import (
     payload,
     provider,
     repairing,
+    search,
     session,
     sources,
     storewide,
@@ -25,6 +26,7 @@ app_name = "sessions_app"
 urlpatterns: list[URLPattern] = [
     path("", lists.sessions, name="sessions"),
     path("jump/", lists.jump, name="jump"),
+    path("search/", search.search, name="search"),
     path("locate/", locate.locate_error, name="locate"),
     path("sessions/<int:session_id>/", session.timeline, name="session"),
     path("sessions/<int:session_id>/findings/", tabs.findings, name="findings"),

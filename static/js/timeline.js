@@ -51,7 +51,18 @@ function follow() {
   document.addEventListener("htmx:afterSettle", watch);
 }
 
+// In the search box Enter goes to the next place (the form), Shift+Enter to the one before.
+function stepBack() {
+  document.getElementById("find")?.addEventListener("keydown", (event) => {
+    const previous = event.key === "Enter" && event.shiftKey && document.getElementById("find-previous");
+    if (!previous) return;
+    event.preventDefault();
+    previous.click();
+  });
+}
+
 export function startTimeline() {
+  stepBack();
   if (!document.querySelector(".timeline")) return;
   place();
   // Browsers look for the address's fragment until the page has loaded, and drop the focus when they find it.

@@ -7,9 +7,11 @@ from typing import Any
 from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from sessions_app.models import Repair, Session
+from sessions_app.selectors.searching import session_search
 from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
@@ -19,6 +21,7 @@ from sessions_app.web.orders import ORDERS, order_context
 from sessions_app.web.parts import part_card
 from sessions_app.web.rail import fault_rail
 from sessions_app.web.shell import session_shell
+from sessions_app.web.views.search import asked_text
 
 PRINT_PARTS = 2_000
 """Parts that ``?all=1`` shows at once, for find and print."""
@@ -62,16 +65,17 @@ def _page(
 ) -> dict[str, Any]:
     shell = session_shell(request, session.pk, "session")
     fault = _current(request, outline)
-    at = request.GET.get("at", "") or (fault.at if fault else "")
+    finding = _found(request, session, outline)
+    at = finding["find_at"] or request.GET.get("at", "") or (fault.at if fault else "")
     window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
-    return shell | _turns(session, outline, window) | {
+    return shell | finding | _turns(session, outline, window) | {
         "outline": outline,
         "rail": fault_rail(outline, window),
         "fault": fault,
         "card": finding_card(fault, shell["detail"].verdicts) if fault else None,
         **_steps(outline, fault),
         "at": at,
-        "asked": bool(request.GET.get("at") or request.GET.get("fault")),
+        "asked": bool(finding["find_at"] or request.GET.get("at") or request.GET.get("fault")),
         "not_here": request.GET.get("at", "") if at and at not in outline.places else "",
         "refresh_problem": problem,
         "session_id": session.pk,
@@ -79,6 +83,26 @@ def _page(
         "whole": request.GET.get("all") == "1",
         "repaired": _repaired(request, session),
     }  # fmt: skip
+
+
+def _found(request: HtmxRequest, session: Session, outline: Outline) -> dict[str, Any]:
+    """Where the text that is searched for stands: the place asked for by number, by id, else the first."""
+    text = asked_text(request, "find")
+    hits = session_search(session, outline, text) if text else ()
+    asked, at = whole(request.GET.get("match")), request.GET.get("at", "")
+    if asked and text == request.GET.get("was", text):
+        number = (asked - 1) % len(hits) + 1 if hits else 0
+    else:
+        number = next((place for place, hit in enumerate(hits, 1) if hit.at == at), min(1, len(hits)))
+    hit = hits[number - 1] if number else None
+    return {
+        "find": text,
+        "hits": hits,
+        "hit": hit,
+        "hit_number": number,
+        "find_at": hit.at if hit else "",
+        "find_query": urlencode({"find": text}),
+    }
 
 
 def _steps(outline: Outline, fault: Fault | None) -> dict[str, Any]:
