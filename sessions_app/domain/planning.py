@@ -26,6 +26,7 @@ MAX_ROUNDS = 40
 """More rounds than overlapping faults of one message need; a bound against rules that would chase each other."""
 DEDUPE = ("duplicate-call-id-in-message",)
 DROP = ("thinking-lost-on-error",)
+_HELD = "a client has the file open and may still be at it"
 NOTHING = "none"
 """The choice that leaves a finding as it is."""
 
@@ -212,6 +213,8 @@ def _choose(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
         chosen = next(
             (choice for choice in finding.choices if choice.name == named and choice.operations), None
         )
+        if chosen is not None and wish.held and REGISTRY[finding.rule].live:
+            return None, _HELD
         return (chosen, "") if chosen else (None, f"it offers no choice named {named}")
     if wish.rules and finding.rule not in wish.rules:
         return None, ""
@@ -230,7 +233,7 @@ def _default(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
     if (finding.offered or finding.severity == "info") and not asked:
         return None, "only offered: name its rule or a choice"
     if wish.held and REGISTRY[finding.rule].live:
-        return None, "a client has the file open and may still be at it"
+        return None, _HELD
     chosen = next((choice for choice in usable if choice.safety == "safe" or wish.safety == "lossy"), None)
     return (chosen, "") if chosen else (None, "it loses something: allow lossy repairs or name a choice")
 

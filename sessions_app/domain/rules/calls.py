@@ -370,6 +370,7 @@ RULES = (
         ),
         order=100,
         find=find_orphans,
+        live=True,
     ),
     Rule(
         "stuck-tool",

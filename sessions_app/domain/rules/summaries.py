@@ -186,6 +186,7 @@ RULES = (
         repair="finish becomes error (and an error is noted where none is). Or trigger and summary are removed, so that the next prompt compacts afresh.",
         order=155,
         find=find_unfinished,
+        live=True,
     ),
     Rule(
         "summary-failed-with-tail",
