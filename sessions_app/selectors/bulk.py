@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from sessions_app.models import Repair, RepairBatch
+from sessions_app.models import Repair, RepairBatch, Session
 
 COLUMNS = ("session", "stored_id", "title", "outcome", "repair", "rules", "changes", "why", "undo")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -38,6 +38,12 @@ def batch_document(batch: RepairBatch) -> dict[str, Any]:
 def applied_count(batch: RepairBatch) -> int:
     """Repairs of the batch that stand: what its undo would take back."""
     return Repair.objects.filter(batch=batch, undoes=None, state=Repair.State.APPLIED).count()
+
+
+def still_blocked_count(batch: RepairBatch) -> int:
+    """Sessions that the batch repaired and that something else still blocks."""
+    standing = Repair.objects.filter(batch=batch, undoes=None, state=Repair.State.APPLIED)
+    return standing.filter(session__health=Session.Health.BLOCKED).count()
 
 
 def report_rows(batch: RepairBatch) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from .repairing import repair_plan, repair_preview
 from .writing import RepairRefused
 
 DIFF_LINES = 60
+_GRAVEST = ("blocked", "at-risk", "info")
 EXAMPLES = 3
 
 
@@ -140,7 +141,7 @@ def _rules(chosen: QuerySet[Session, dict[str, int]], options: BulkOptions) -> t
         .order_by()
         .values_list("rule", "severity", "safety")
         .annotate(sessions=Count("session", distinct=True), findings=Count("pk"))
-        .order_by("-sessions", "rule", "severity", "safety")
+        .order_by("-sessions", "rule", "safety")
     )
     titles = {rule.code: rule.title for rule in REGISTRY.values()}
     lines = []
@@ -149,7 +150,7 @@ def _rules(chosen: QuerySet[Session, dict[str, int]], options: BulkOptions) -> t
         lines.append(
             RuleLine(rule, titles.get(rule, rule), severity, safety, sessions, findings, not why, why)
         )
-    return tuple(lines)
+    return tuple(sorted(lines, key=lambda line: _GRAVEST.index(line.severity)))
 
 
 def _skip(why: str, sessions: QuerySet[Session]) -> Skip:

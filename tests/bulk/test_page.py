@@ -116,3 +116,32 @@ def test_the_page_holds_no_inline_script_or_style(visitor: Client, source: Sourc
     page = visitor.get(address).content.decode()
 
     assert not re.search(r"<script(?![^>]* src=)|\sstyle=|\son[a-z]+=", page)
+
+
+def test_the_history_leads_to_the_batch_and_back(visitor: Client, source: Source) -> None:
+    asked = visitor.post("/bulk/", {"scope": "all", "query": f"source={source.pk}&health=blocked"})
+    preview = visitor.get(asked["location"]).content.decode()
+    started = visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))["location"]
+
+    history = visitor.get("/repairs/")
+    one = RepairBatch.objects.get().repairs.first()
+    assert one is not None
+    detail = visitor.get(f"/repairs/{one.public_id}/")
+
+    assert source.name in preview
+    assert history.status_code == detail.status_code == 200
+    assert f'href="{started}"' in history.content.decode()
+    assert f'href="{started}"' in detail.content.decode()
+
+
+def test_what_failed_or_was_repaired_is_listed_before_what_had_nothing(
+    visitor: Client, source: Source
+) -> None:
+    asked = visitor.post("/bulk/", {"scope": "all", "query": ""})
+    preview = visitor.get(asked["location"]).content.decode()
+    started = visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))["location"]
+
+    outcomes = re.findall(r"<td>(failed|skipped|repaired|nothing)\b", visitor.get(started).content.decode())
+
+    assert "nothing" in outcomes
+    assert outcomes == sorted(outcomes, key=("failed", "skipped", "repaired", "nothing").index)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.urls import get_resolver
 
 TEMPLATES = sorted((settings.BASE_DIR / "templates").rglob("*.html"))
 STYLE = re.compile(r"\sstyle\s*=", re.IGNORECASE)
@@ -69,3 +70,16 @@ def test_every_symbol_that_a_page_can_name_is_in_the_sprite() -> None:
         name for template in TEMPLATES for name in re.findall(r'{% icon "([\w-]+)"', template.read_text())
     }
     assert named <= symbols
+
+
+def test_every_address_that_a_template_names_exists() -> None:
+    resolver = get_resolver()
+    named = {
+        (template.name, name)
+        for template in TEMPLATES
+        for name in re.findall(r"""{% url ["']([\w:-]+)["']""", template.read_text())
+    }
+    known = {key for key in resolver.reverse_dict if isinstance(key, str)}
+    for space, (_, nested) in resolver.namespace_dict.items():
+        known |= {f"{space}:{key}" for key in nested.reverse_dict if isinstance(key, str)}
+    assert {item for item in named if item[1] not in known} == set()

@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from sessions_app.models import RepairBatch
-from sessions_app.selectors.bulk import applied_count, report_csv, report_rows
+from sessions_app.selectors.bulk import applied_count, report_csv, report_rows, still_blocked_count
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import (
     PRESETS,
@@ -35,6 +35,8 @@ from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowe
 STOP_POLLING = 286
 """htmx's word for: do not ask again."""
 SHOWN_RESULTS = 100
+_TELLING = ("failed", "skipped", "repaired", "nothing")
+"""Outcomes in the order of what has to be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
     """Progress and result; htmx asks for the progress alone, once a second, until it is finished."""
     found = _batch(number)
     active = found.state in RepairBatch.ACTIVE
+    results = sorted(found.results, key=lambda result: _TELLING.index(result["outcome"]))
     context = {
         "section": "repairs",
         "batch": found,
@@ -97,8 +100,9 @@ def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
         "percent": 100 * found.done // found.total if found.total else 100,
         "to_undo": applied_count(found),
         "troubles": [result for result in found.results if result["outcome"] == "failed"][:SHOWN_RESULTS],
-        "results": found.results[:SHOWN_RESULTS],
-        "more": max(0, len(found.results) - SHOWN_RESULTS),
+        "still_blocked": 0 if active else still_blocked_count(found),
+        "results": results[:SHOWN_RESULTS],
+        "more": max(0, len(results) - SHOWN_RESULTS),
     }
     if request.htmx and request.htmx.target == "progress":
         template = "bulk/batch.html#progress"
