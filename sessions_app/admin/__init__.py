@@ -1,5 +1,5 @@
 """Django's stock admin over all tables: looking at what is stored, and a second way into the same services."""
 
-from . import access, engine, findings, repairs, sessions, sources
+from . import access, engine, findings, repairs, sessions, sources, views
 
-__all__ = ["access", "engine", "findings", "repairs", "sessions", "sources"]
+__all__ = ["access", "engine", "findings", "repairs", "sessions", "sources", "views"]

@@ -44,7 +44,7 @@ class SessionQuery(Schema):
     model: Words = Field("", description="provider/model last used")
     directory: Words = ""
     has: Literal["duplicate", "orphan", "stuck", "leftovers"] | None = None
-    repaired: Literal["yes", "no", "undone"] | None = None
+    repaired: Literal["yes", "week", "no", "undone"] | None = None
     since: dt.date | None = Field(None, description="updated on or after this day")
     until: dt.date | None = None
     min_parts: Count | None = None

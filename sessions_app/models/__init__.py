@@ -7,6 +7,7 @@ from .findings import Finding, Verdict
 from .repairs import Repair, RepairBatch, RowChange
 from .sessions import Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
+from .views import IgnoredFinding, SavedView
 
 __all__ = [
     "ACTIONS",
@@ -15,6 +16,7 @@ __all__ = [
     "AuditIsAppendOnly",
     "Compaction",
     "Finding",
+    "IgnoredFinding",
     "ImportJob",
     "LoginLink",
     "Message",
@@ -24,6 +26,7 @@ __all__ = [
     "Repair",
     "RepairBatch",
     "RowChange",
+    "SavedView",
     "Session",
     "Source",
     "SourceProblem",

@@ -23,6 +23,8 @@ ACTIONS: Mapping[str, str] = {
     "bulk.started": "{actor} started a bulk repair of {count} sessions",
     "bulk.cancelled": "{actor} cancelled bulk repair {batch}",
     "bulk.undone": "{actor} took bulk repair {batch} back",
+    "finding.ignored": "{actor} chose to ignore {rule} in {session}: {reason}",
+    "finding.minded": "{actor} no longer ignores {rule} in {session}",
     "export.made": "{actor} exported {session} as {form}",
     "secret.revealed": "{actor} looked at a masked value in {session}",
     "login.link": "{actor} signed in with a one-time link",

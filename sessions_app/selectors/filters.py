@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.http import QueryDict
 
 from sessions_app.domain.target import PROTOCOLS
@@ -29,7 +30,12 @@ HAS = {
     "stuck": ("a stuck tool or open turn", ""),
     "leftovers": ("leftovers of a failed attempt", "failed-attempt-leftovers"),
 }
-REPAIRED = {"yes": "repaired", "no": "never repaired", "undone": "with a repair that was undone"}
+REPAIRED = {
+    "yes": "repaired",
+    "week": "repaired in the last seven days",
+    "no": "never repaired",
+    "undone": "with a repair that was undone",
+}
 SORTS: dict[str, tuple[str, ...]] = {
     "health": ("health_rank", "-time_updated", "-id"),
     "-health": ("-health_rank", "-time_updated", "-id"),
@@ -289,7 +295,10 @@ def _holds(stored_id: str) -> Q:
 
 
 def _repaired(wanted: str) -> Any:
-    applied = Exists(Repair.objects.filter(session=OuterRef("pk"), state=Repair.State.APPLIED, undoes=None))
+    repairs = Repair.objects.filter(session=OuterRef("pk"), state=Repair.State.APPLIED, undoes=None)
+    applied = Exists(repairs)
+    if wanted == "week":
+        return Exists(repairs.filter(applied_at__gte=Now() - dt.timedelta(days=7)))
     if wanted == "undone":
         return Exists(Repair.objects.filter(session=OuterRef("pk"), state=Repair.State.UNDONE))
     return applied if wanted == "yes" else ~applied
