@@ -18,6 +18,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
 from sessions_app.domain.target import Target, parse_target
+from tests.lowering_v2.goldens import Golden, goldens
 
 FOLDER = Path(__file__).parent / "derived"
 CASES = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
@@ -101,3 +102,17 @@ def test_a_repair_changes_what_the_text_says_and_nothing_else(name: str, index: 
     if "health" in run:
         result = scan(after, target, CASES[name]["thinking"])
         assert result.health == run["health"], result.reasons
+
+
+@pytest.mark.parametrize("golden", goldens()[::23], ids=repr)
+@pytest.mark.parametrize("protocol", ["openai-chat", "anthropic-messages", "bedrock-converse"])
+def test_golden_histories_are_repaired_once_and_for_all(golden: Golden, protocol: str) -> None:
+    session = dialects.decode(golden.rows(), golden.generation)
+    model = golden.input["model"]
+    target = parse_target(f"{protocol}:{model['providerID']}/{model['id']}", "auto", session)
+    plan = planning.plan(session, target, safety="lossy")
+    after = planning.applied(session, plan.changes)
+    assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
+    assert not planning.plan(after, target, safety="lossy").operations
+    left = scan(after, target).findings
+    assert not [one for one in left if one.severity == "blocked" and one.safety != "manual"]

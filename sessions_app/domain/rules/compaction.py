@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -55,14 +56,15 @@ def compactions(context: Context) -> list[Attempted]:
     """The V1 compactions in order."""
     if context.v2:
         return []
+    answers: dict[str, list[Message]] = defaultdict(list)
+    for one in context.messages:
+        if is_summary(one) and one.parent_id:
+            answers[one.parent_id].append(one)
     found = []
     for message in context.messages:
         part = next((part for part in message.parts if isinstance(part, CompactionPart)), None)
         if message.is_user and part is not None:
-            answers = tuple(
-                one for one in context.messages if is_summary(one) and one.parent_id == message.id
-            )
-            found.append(Attempted(message, part, answers))
+            found.append(Attempted(message, part, tuple(answers.get(message.id, ()))))
     return found
 
 
