@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sessions_app.domain.errorwords.entries import ANTHROPIC
 from sessions_app.domain.locate import Location
 from sessions_app.models import Verdict
 
@@ -28,7 +29,7 @@ class Raiser:
 def sessions_raising(locations: Sequence[Location]) -> tuple[Raiser, ...]:
     """Sessions that would raise the error, those with the same ids in it first."""
     rules = {rule for location in locations for rule in location.rules}
-    faults = {fault for location in locations for fault in location.faults}
+    behind = {fault for location in locations if location.protocol == ANTHROPIC for fault in location.faults}
     ids = {name for location in locations for name in location.ids}
     if not rules:
         return ()
@@ -41,7 +42,8 @@ def sessions_raising(locations: Sequence[Location]) -> tuple[Raiser, ...]:
     seen: set[int] = set()
     for session, title, stored_id, protocol, violations in rejected.iterator():
         for violation in violations:
-            matches = violation.get("rule") in rules or (faults and faults & set(violation.get("faults", ())))
+            claude = violation.get("rule") == "B12" and behind & set(violation.get("faults", ()))
+            matches = violation.get("rule") in rules or claude
             if not matches or session in seen:
                 continue
             error = str(violation.get("error", ""))

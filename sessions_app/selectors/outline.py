@@ -69,6 +69,9 @@ class TurnHead:
     messages: tuple[Head, ...]
     first: int
     parts: int
+    """Places it takes in the session's order: a message without parts takes one."""
+    stored: int
+    """Parts it has."""
     calls: int
     time: int | None
     faults: int = 0
@@ -125,6 +128,11 @@ class Outline:
     @property
     def messages(self) -> int:
         return sum(len(turn.messages) for turn in self.turns)
+
+    @property
+    def stored(self) -> int:
+        """Parts of this history."""
+        return sum(turn.stored for turn in self.turns)
 
 
 @dataclass(slots=True)
@@ -256,6 +264,7 @@ def _turns(heads: list[Head], slim: dict[str, list[_Slim]], titles: dict[str, st
             messages=tuple(group),
             first=lead.first,
             parts=sum(head.parts for head in group),
+            stored=kinds.total(),
             calls=kinds["tool"],
             time=lead.time,
         )

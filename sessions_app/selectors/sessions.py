@@ -171,6 +171,8 @@ class SessionDetail:
     repair_count: int
     safe_count: int
     """Findings that a safe repair takes away."""
+    safe_blocking: int
+    """Of these, the ones that block."""
 
     @property
     def own_verdict(self) -> Verdict | None:
@@ -287,7 +289,7 @@ def session_detail(session_id: int) -> SessionDetail | None:
     children = _rows(family.filter(parent_stored_id=row.stored_id).order_by("time_created", "id")[:50])
     parents = _rows(family.filter(stored_id=row.parent)[:1]) if row.parent else ()
     source = Source.objects.only("path", "stored_path").get(pk=row.source_id)
-    safe = Finding.objects.filter(session=session_id, safety="safe").exclude(severity="info").count()
+    safe = Finding.objects.filter(session=session_id, safety="safe").exclude(severity="info")
     return SessionDetail(
         row=row,
         source_path=source.file,
@@ -295,7 +297,8 @@ def session_detail(session_id: int) -> SessionDetail | None:
         children=children,
         parent=parents[0] if parents else None,
         repair_count=Repair.objects.filter(session=session_id).count(),
-        safe_count=safe,
+        safe_count=safe.count(),
+        safe_blocking=safe.filter(severity="blocked").count(),
     )
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.rules.base import Rule
-from sessions_app.models import Finding, Verdict
+from sessions_app.models import Verdict
 from sessions_app.selectors.timeline import Fault
 
 from . import present
 
-_CERTAINTY = {
-    "measured": "seen on the wire",
-    "documented": "documented by the vendor",
-    "reported": "reported by users",
-    "uncertain": "not certain",
-}
+type Claimed = Collection[tuple[str, Any]]
+"""Rule and part of every finding of a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,15 @@ WARNS = present.Look("risk", "May reject", "risk")
 ACCEPTS = present.Look("healthy", "Accepts", "healthy")
 
 
-def finding_card(fault: Fault, verdicts: Iterable[Verdict]) -> FindingCard:
+def finding_cards(
+    faults: Iterable[Fault], verdicts: Sequence[Verdict], all_faults: Iterable[Fault]
+) -> list[FindingCard]:
+    """Cards of ``faults``; ``all_faults`` are the session's, which tell whose a refused part is."""
+    claimed = {(fault.rule, part) for fault in all_faults for part in fault.parts}
+    return [_card(fault, verdicts, claimed) for fault in faults]
+
+
+def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed) -> FindingCard:
     rule: Rule | None = REGISTRY.get(fault.rule)
     return FindingCard(
         key=fault.key,
@@ -96,30 +100,22 @@ def finding_card(fault: Fault, verdicts: Iterable[Verdict]) -> FindingCard:
         safety=fault.safety,
         parts=fault.parts,
         messages=fault.messages,
-        reactions=tuple(_reaction(fault, verdict) for verdict in verdicts),
+        reactions=tuple(_reaction(fault, verdict, claimed) for verdict in verdicts),
         at=fault.at,
         number=fault.number,
     )
 
 
-def fault_of(finding: Finding) -> Fault:
-    """A stored finding without its place in the outline."""
-    return Fault(
-        0, finding.pk, finding.key, finding.rule, finding.severity, finding.safety, finding.summary,
-        tuple(finding.parts), tuple(finding.messages), next(iter([*finding.parts, *finding.messages]), ""), 0, 0,
-    )  # fmt: skip
-
-
-def _reaction(fault: Fault, verdict: Verdict) -> Reaction:
+def _reaction(fault: Fault, verdict: Verdict, claimed: Claimed) -> Reaction:
     for look, violations in ((REJECTS, verdict.violations), (WARNS, verdict.warnings)):
         for violation in violations:
-            if _concerns(fault, violation):
+            if _concerns(fault, violation, claimed):
                 return Reaction(
                     verdict.protocol,
                     look,
                     str(violation.get("error", "")),
                     str(violation.get("position", "")),
-                    _CERTAINTY.get(violation.get("certainty", ""), ""),
+                    present.CERTAINTY.get(violation.get("certainty", ""), ""),
                     verdict.own,
                 )
     if verdict.refusal:
@@ -127,8 +123,10 @@ def _reaction(fault: Fault, verdict: Verdict) -> Reaction:
     return Reaction(verdict.protocol, ACCEPTS if verdict.accepted else REJECTS_OTHERWISE, own=verdict.own)
 
 
-def _concerns(fault: Fault, violation: dict[str, Any]) -> bool:
+def _concerns(fault: Fault, violation: dict[str, Any], claimed: Claimed) -> bool:
+    """At one of its parts; or in its message, at no part or at one that no finding of this rule names: a provider may point at the
+    block beside the one at fault."""
     part, message = violation.get("part"), violation.get("message")
     if fault.rule not in violation.get("faults", ()):
         return False
-    return part in fault.parts or (message in fault.messages and (not part or not fault.parts))
+    return part in fault.parts or (message in fault.messages and (fault.rule, part) not in claimed)

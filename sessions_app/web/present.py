@@ -114,6 +114,15 @@ _MARKS: tuple[tuple[str, Look], ...] = (
 )
 
 
+CERTAINTY = {
+    "measured": "seen on the wire",
+    "documented": "documented by the vendor",
+    "reported": "reported by users",
+    "uncertain": "not certain",
+}
+"""How well a provider's words are known."""
+
+
 def mark(rule: str, severity: str) -> Look:
     """The shape, word and border of a finding at its part; rules without a shape of their own take their severity's."""
     for prefix, look in _MARKS:

@@ -86,6 +86,8 @@ def _sentence(detail: SessionDetail) -> str:
         left = row.blocked + row.at_risk - detail.safe_count
         which = "All of it" if left <= 0 else f"{detail.safe_count} of {row.blocked + row.at_risk} findings"
         sentences.append(f"{which} can be repaired without losing anything.")
+    if row.blocked and not detail.safe_blocking:
+        sentences.append("What blocks it needs a choice of yours.")
     return " ".join(sentence for sentence in sentences if sentence)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Finding, Repair, Session
+from tests.stores_of import attached
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -200,3 +202,42 @@ def test_the_files_of_a_repair_are_named_so_that_a_person_finds_them(
     detail = alice.get(f"/repairs/{Repair.objects.get().public_id}/").content.decode()
 
     assert Path(blocked.source.file).name in detail
+
+
+def test_a_session_that_only_a_choice_unblocks_says_so_and_leads_to_it(
+    alice: Client, copied: Callable[[str], Path], data_dir: Path
+) -> None:
+    session = Session.objects.get(source=attached(copied("think_nosig_tool")))
+
+    page = alice.get(f"/sessions/{session.pk}/").content.decode()
+    safe = alice.get(f"/sessions/{session.pk}/repair/").content.decode()
+    lossy = alice.get(f"/sessions/{session.pk}/repair/?safety=lossy").content.decode()
+
+    assert "What blocks it needs a choice of yours." in page
+    assert f'href="/sessions/{session.pk}/repair/?safety=lossy"' in page
+    assert "The session stays blocked." in safe
+    assert "The session stays blocked." not in lossy
+
+
+def test_a_refusal_beside_the_part_at_fault_is_laid_to_its_finding(
+    alice: Client, copied: Callable[[str], Path], data_dir: Path
+) -> None:
+    session = Session.objects.get(source=attached(copied("think_nosig_tool")))
+    finding = Finding.objects.get(session=session, rule="thinking-unsigned")
+    at = finding.parts[0]
+
+    page = alice.get(f"/sessions/{session.pk}/", {"at": at}).content.decode()
+    who = page[page.index("Who rejects it") : page.index("Proposed repair")]
+
+    assert "Expected `thinking`" in who
+    assert "Rejects for another reason" not in who
+    assert "No protocol rejects" not in who
+
+
+def test_the_steps_of_a_plan_say_what_is_done_where_and_why(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    page = alice.get(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key}).content.decode()
+    steps = re.search(r'<ol class="steps">(.*?)</ol>', page, re.DOTALL)
+    assert steps is not None
+    assert re.search(r"<li>(Delete|Replace) part prt_\w+: ", steps[1])

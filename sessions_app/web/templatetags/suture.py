@@ -51,6 +51,18 @@ def badge(family: str, state: str, extra: str = "") -> SafeString:
 
 
 @register.filter
+def health_word(health: str) -> str:
+    """A health inside a sentence: "at risk"."""
+    return present.HEALTH[health].word.lower() if health in present.HEALTH else health
+
+
+@register.filter
+def certainty(word: str) -> str:
+    """How well a provider's words are known."""
+    return present.CERTAINTY.get(word, word)
+
+
+@register.filter
 def protocol_name(protocol: str) -> str:
     return present.PROTOCOL.get(protocol, protocol)
 

@@ -13,6 +13,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from sessions_app.domain.planning import Preview
+from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import REGISTRY, Context, find_all
 from sessions_app.domain.rules.base import Finding
 from sessions_app.domain.target import PROTOCOLS, default_target
@@ -30,6 +31,7 @@ from sessions_app.services.writing import RepairRefused
 from sessions_app.web import present
 from sessions_app.web.conversation import conversation, payload
 from sessions_app.web.diff import Diff, block_diff, row_change_diff
+from sessions_app.web.findings import ACCEPTS, REJECTS
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, load_session
 from sessions_app.web.shell import session_shell
 
@@ -107,6 +109,10 @@ class Change:
     left: tuple[str, ...]
     """Errors that remain after."""
 
+    @property
+    def refused_before_and_after(self) -> bool:
+        return self.before == self.after == REJECTS
+
 
 @require_http_methods(["GET", "POST"])
 @allowed(VIEW)
@@ -152,26 +158,24 @@ def _preview(
     else:
         preview = repair_preview(planned=planned)
         context |= _planned_context(planned, preview, wish, context["shown"])
-    context |= session_shell(request, session_id, "session")
+    context |= session_shell(request, session_id, "repair")
     return render(request, "sessions/repair.html", context, status=409 if refused else 200)
 
 
 def _planned_context(planned: Planned, preview: Preview, wish: Wish, shown: str) -> dict[str, Any]:
     plan = planned.plan
     choosable = _choosable(planned, wish)
+    changes = list(_verdicts(planned, preview))
     return {
         "planned": planned,
         "plan": plan,
         "preview": preview,
-        "steps": list(
-            dict.fromkeys(
-                operation.why or f"{operation.action} {operation.subject}" for operation in plan.operations
-            )
-        ),
+        "steps": [_step(operation) for operation in plan.operations],
         "choosable": choosable,
         "diffs": _diffs(preview, shown),
         "views": [(name, word, wish.query(view=name), name == shown) for name, word in VIEWS.items()],
-        "verdicts": list(_verdicts(planned, preview)),
+        "verdicts": changes,
+        "still_refused": any(change.own and change.refused_before_and_after for change in changes),
         "left": [finding for finding in preview.findings_after if finding.severity != "info"],
         "lossy": _lossy(choosable),
         "query": wish.query(),
@@ -269,8 +273,11 @@ def _verdicts(planned: Planned, preview: Preview) -> Iterable[Change]:
 
 
 def _look(accepted: bool) -> present.Look:
-    return (
-        present.Look("healthy", "Accepts", "healthy")
-        if accepted
-        else present.Look("blocked", "Rejects", "blocked")
-    )
+    return ACCEPTS if accepted else REJECTS
+
+
+def _step(operation: Operation) -> str:
+    """ "Delete part prt_1: the reason"."""
+    place = operation.part_id or operation.message_id
+    done = " ".join(word for word in (operation.action, operation.subject, place) if word).capitalize()
+    return f"{done}: {operation.why}" if operation.why else done

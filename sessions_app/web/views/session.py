@@ -15,7 +15,7 @@ from sessions_app.selectors.searching import session_search
 from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
-from sessions_app.web.findings import finding_card
+from sessions_app.web.findings import finding_cards
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
 from sessions_app.web.orders import ORDERS, order_context
 from sessions_app.web.parts import part_card
@@ -72,7 +72,7 @@ def _page(
         "outline": outline,
         "rail": fault_rail(outline, window),
         "fault": fault,
-        "card": finding_card(fault, shell["detail"].verdicts) if fault else None,
+        "card": finding_cards([fault], shell["detail"].verdicts, outline.faults)[0] if fault else None,
         **_steps(outline, fault),
         "at": at,
         "asked": bool(finding["find_at"] or request.GET.get("at") or request.GET.get("fault")),

@@ -8,18 +8,16 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRefresh
 
 from sessions_app import stores, tasks
-from sessions_app.models import ImportJob, Source, SourceProblem
+from sessions_app.models import ImportJob, Session, Source, SourceProblem
 from sessions_app.selectors.sources import source_found_paths, source_rows
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock
-
-STOP_POLLING = 286
-"""The status by which htmx stops asking."""
 
 
 @require_GET
@@ -118,8 +116,17 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         "late": running and _late(job),
     }
     if request.htmx and request.htmx.target == "progress":
-        status = 200 if running else STOP_POLLING
-        return render(request, "sources/detail.html#progress", context, status=status)
+        # At its end the whole page is new: the facts and the problems too.
+        return (
+            render(request, "sources/detail.html#progress", context)
+            if running
+            else HttpResponseClientRefresh()
+        )
+    sessions = Session.objects.filter(source=found)
+    context["only_session"] = (
+        sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
+    )
+    context["blocked"] = sessions.filter(health=Session.Health.BLOCKED).count()
     problems = Paginator(SourceProblem.objects.filter(source=found).order_by("id"), 50)
     context["problems"] = problems.get_page(request.GET.get("page"))
     context["may_add"] = request.user.has_perm(SOURCES)

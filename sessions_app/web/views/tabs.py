@@ -12,11 +12,12 @@ from sessions_app.models import Message
 from sessions_app.selectors.history import repair_page
 from sessions_app.selectors.timeline import session_outline
 from sessions_app.services.handback.handing import WORDS, forms_of
-from sessions_app.web.findings import finding_card
+from sessions_app.web.findings import finding_cards
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number
 from sessions_app.web.shell import session_shell
 
 RAW_PER_PAGE = 50
+_GRAVEST = ("blocked", "at-risk", "info")
 
 
 @require_GET
@@ -25,7 +26,8 @@ def findings(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     shell = session_shell(request, session_id, "findings")
     outline = session_outline(load_session(session_id))
     verdicts = shell["detail"].verdicts
-    cards = [finding_card(fault, verdicts) for fault in outline.faults[:200]]
+    gravest = sorted(outline.faults, key=lambda fault: _GRAVEST.index(fault.severity))
+    cards = finding_cards(gravest[:200], verdicts, outline.faults)
     return render(request, "sessions/findings.html", shell | {"cards": cards, "total": len(outline.faults)})
 
 
