@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import FETCH_RAISE, Count, QuerySet
+from django.db.models import FETCH_RAISE, Case, Count, F, QuerySet, When, Window
+from django.db.models.functions import RowNumber
 
 from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
 
@@ -22,6 +23,7 @@ __all__ = [
     "SessionFilter",
     "SessionRow",
     "Tally",
+    "TopFinding",
     "neighbours",
     "session_by_any_id",
     "session_detail",
@@ -30,6 +32,7 @@ __all__ = [
     "session_query",
     "session_tally",
     "sessions_of",
+    "top_findings",
 ]
 
 PER_PAGE = 50
@@ -128,6 +131,15 @@ class Page:
 class Tally:
     health: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopFinding:
+    """A finding as a row of the list opens to it; ``at`` is the part or message to show."""
+
+    severity: str
+    summary: str
+    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +266,19 @@ def session_tally(wanted: SessionFilter) -> tuple[Tally, ...]:
     others = SessionFilter.from_query({**wanted.as_dict(), "health": None})
     counts = dict(session_query(others).order_by().values_list("health").annotate(count=Count("pk")))
     return tuple(Tally(health, counts.get(health, 0)) for health in Session.RANK)
+
+
+def top_findings(ids: Sequence[int], each: int = 3) -> dict[int, tuple[TopFinding, ...]]:
+    """The worst findings of these sessions, at most ``each``, in one query."""
+    worst = Case(When(severity="blocked", then=0), When(severity="at-risk", then=1), default=2)
+    place = Window(RowNumber(), partition_by=F("session_id"), order_by=(worst, F("position"), F("id")))
+    chosen = Finding.objects.filter(session__in=ids).annotate(place=place).filter(place__lte=each)
+    found: dict[int, list[TopFinding]] = {}
+    columns = ("session_id", "severity", "summary", "parts", "messages")
+    for session, severity, summary, parts, messages in chosen.order_by("session_id", "place").values_list(*columns):  # fmt: skip
+        at = next(iter([*parts, *messages]), "")
+        found.setdefault(session, []).append(TopFinding(severity, summary, at))
+    return {session: tuple(findings) for session, findings in found.items()}
 
 
 def session_facets() -> Facets:

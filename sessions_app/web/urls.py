@@ -14,6 +14,7 @@ from .views import (
     payload,
     provider,
     repairing,
+    saved,
     search,
     session,
     sources,
@@ -26,6 +27,9 @@ app_name = "sessions_app"
 urlpatterns: list[URLPattern] = [
     path("", lists.sessions, name="sessions"),
     path("jump/", lists.jump, name="jump"),
+    path("views/save/", saved.save, name="view-save"),
+    path("views/<int:view_id>/change/", saved.change, name="view-change"),
+    path("views/<int:view_id>/delete/", saved.delete, name="view-delete"),
     path("search/", search.search, name="search"),
     path("locate/", locate.locate_error, name="locate"),
     path("sessions/<int:session_id>/", session.timeline, name="session"),

@@ -28,6 +28,14 @@ function moveRow(step) {
   return true;
 }
 
+function openRow() {
+  const row = document.activeElement?.closest?.("[data-row]") ?? document.querySelector("[data-row][data-current]");
+  const more = row?.querySelector("details");
+  if (!more) return false;
+  more.open = !more.open;
+  return true;
+}
+
 function toggleRow() {
   const row = document.activeElement?.closest?.("[data-row]");
   const box = row?.querySelector('input[type="checkbox"]');
@@ -52,6 +60,7 @@ function handle(key) {
     if (key === "j" || key === "ArrowDown") return moveRow(1);
     if (key === "k" || key === "ArrowUp") return moveRow(-1);
     if (key === "x") return toggleRow();
+    if (key === "o") return openRow();
   }
   return press(key);
 }

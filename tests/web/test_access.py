@@ -17,12 +17,13 @@ OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
     "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "path-recover", "source-recover", "source-tidy", "repair-undo",
     "bulk-start", "batch-cancel", "batch-undo", "batch-retry", "logout", "probe", "compact", "compact-cancel", "compact-apply",
+    "view-save", "view-change", "view-delete",
 }  # fmt: skip
 BOTH = {"locate", "bulk", "repair", "relink", "source-adopt"}
 """GET shows, POST does."""
 NOTHING_THERE = {
     "session_id": 10**9, "part_id": 10**9, "source_id": 10**9, "public_id": "rep_none", "number": uuid.UUID(int=1), "index": 0,
-    "form": "csv", "token": "spent",
+    "form": "csv", "token": "spent", "view_id": 10**9,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.services.access import LoginLinkRefused, login_link_use
+from sessions_app.web.columns import chosen_columns
 from sessions_app.web.context import SHORTCUTS, THEMES
 from sessions_app.web.http import HtmxRequest, back_to, clock
 
@@ -40,19 +41,19 @@ def login_link(request: HtmxRequest, token: str) -> HttpResponse:
 
 @require_POST
 def preferences(request: HtmxRequest) -> HttpResponse:
-    """Theme and shortcuts live in cookies, so that the server renders them and nothing flashes."""
+    """Theme, shortcuts and columns live in cookies, so that the server renders them and nothing flashes."""
     response = back_to(request, "sessions_app:sessions")
-    for name, choices in (("theme", THEMES), ("shortcuts", SHORTCUTS)):
-        value = request.POST.get(name, "")
-        if value in choices:
-            response.set_cookie(
-                f"suture_{name}",
-                value,
-                max_age=YEAR,
-                samesite="Lax",
-                secure=request.is_secure(),
-                httponly=True,
-            )
+    chosen = {
+        name: request.POST[name]
+        for name, choices in (("theme", THEMES), ("shortcuts", SHORTCUTS))
+        if request.POST.get(name) in choices
+    }
+    if "columns" in request.POST:
+        chosen["columns"] = ".".join(chosen_columns(request.POST.getlist("column")))
+    for name, value in chosen.items():
+        response.set_cookie(
+            f"suture_{name}", value, max_age=YEAR, samesite="Lax", secure=request.is_secure(), httponly=True
+        )
     return response
 
 

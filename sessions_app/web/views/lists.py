@@ -12,26 +12,20 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.models import Source
-from sessions_app.selectors.filters import HAS, REPAIRED, SORTS, SessionFilter, Term
+from sessions_app.selectors.filters import HAS, REPAIRED, SessionFilter, Term
 from sessions_app.selectors.sessions import (
     session_by_any_id,
     session_facets,
     session_page,
     session_query,
     session_tally,
+    top_findings,
 )
+from sessions_app.selectors.views import views_for
 from sessions_app.web import present
+from sessions_app.web.columns import COLUMNS, chosen_columns, column_heads, reader_columns
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, page_number, wants_partial
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column head: its word, the query that sorts by it ("" = does not sort), and the direction in force."""
-
-    word: str
-    query: str = ""
-    direction: str = ""
-    css: str = ""
+from sessions_app.web.listtabs import list_tabs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +53,19 @@ def sessions(request: HtmxRequest) -> HttpResponseBase:
     facets = session_facets()
     query = wanted.to_query()
     terms = wanted.terms(facets.source_name)
+    tabs = list_tabs(wanted, views_for(request.user.pk), request.GET.get("view", ""))
+    shown = chosen_columns(tabs.view.columns if tabs.view and tabs.tail else ()) or reader_columns(request)
     context = {
+        "tabs": tabs,
+        "tail": tabs.tail,
+        "shown": shown,
+        "top_findings": top_findings([row.id for row in page.rows if row.blocked or row.at_risk]),
+        "base": query + tabs.tail if query else tabs.tail.lstrip("&"),
         "section": "sessions",
         "filter": wanted,
         "page": page,
-        "columns": _columns(wanted),
+        "columns": column_heads(wanted, shown, tabs.tail),
+        "all_columns": COLUMNS,
         "terms": terms,
         "sentence": wanted.sentence(facets.source_name),
         "query": query,
@@ -103,33 +105,6 @@ def _tally(wanted: SessionFilter) -> list[TallyItem]:
         query = wanted.to_query(health=None if current else (tally.health,))
         items.append(TallyItem(present.HEALTH[tally.health], tally.count, query, current))
     return items
-
-
-def _columns(wanted: SessionFilter) -> list[Column]:
-    heads = (
-        ("Health", "health", ""),
-        ("Session", "title", ""),
-        ("Model", "", ""),
-        ("Rejected by", "", "wide-only"),
-        ("Findings", "-findings", "number"),
-        ("Parts", "-parts", "number"),
-        ("Size", "-size", "number wide-only"),
-        ("Updated", "-updated", ""),
-    )
-    return [_column(wanted, *head) for head in heads]
-
-
-def _column(wanted: SessionFilter, word: str, first: str, css: str) -> Column:
-    if not first:
-        return Column(word, css=css)
-    name = first.lstrip("-")
-    if wanted.sort.lstrip("-") != name:
-        return Column(word, wanted.to_query(sort=first), css=css)
-    other = name if wanted.sort.startswith("-") else f"-{name}"
-    direction = "descending" if wanted.sort.startswith("-") else "ascending"
-    return Column(
-        word, wanted.to_query(sort=other if other in SORTS else name) or "sort=health", direction, css
-    )
 
 
 def _narrowest(terms: tuple[Term, ...]) -> Narrowest | None:
