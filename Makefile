@@ -29,7 +29,7 @@ setup: $(READY)
 
 $(READY): requirements-dev.lock pyproject.toml .python-version $(filter .venv-tools/%,$(UV))
 	test -x $(PY) || $(UV) venv --quiet .venv
-	$(UV) pip sync --quiet --python $(PY) --require-hashes requirements-dev.lock
+	$(UV) pip sync --quiet --compile-bytecode --python $(PY) --require-hashes requirements-dev.lock
 	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable .
 	touch $(READY)
 

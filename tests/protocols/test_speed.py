@@ -122,4 +122,4 @@ def test_a_history_of_twenty_thousand_items_is_judged_in_linear_time(build: Any,
         return time.process_time() - start
 
     once = min(seconds(small) for _ in range(3))
-    assert seconds(large) < max(40 * once, 0.5)
+    assert min(seconds(large) for _ in range(2)) < max(40 * once, 0.5)

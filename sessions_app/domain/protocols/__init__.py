@@ -10,6 +10,8 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from sessions_app.domain.building import undisturbed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -68,6 +70,7 @@ REGISTRY: dict[str, Protocol] = {
 }
 
 
+@undisturbed
 def judge(body: Body, target: Target) -> Verdict:
     """What the provider would answer to this body: it is accepted exactly when no rule is broken for certain.
 
