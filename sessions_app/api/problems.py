@@ -15,6 +15,10 @@ from ninja.errors import HttpError, ValidationError
 logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
+UNKNOWN_CALLER = (
+    "Send a valid token as Authorization: Bearer TOKEN (suture serve prints one that lasts until its next start), "
+    "or sign in to the dashboard."
+)
 
 
 class Problem(Exception):
@@ -53,7 +57,8 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(HttpError)
     def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-        return problem(error.status_code, error.message)
+        words = UNKNOWN_CALLER if error.status_code == HTTPStatus.UNAUTHORIZED else error.message
+        return problem(error.status_code, words)
 
     @api.exception_handler(ValidationError)
     def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:

@@ -50,12 +50,15 @@ from .schemas import (
 
 router = Router(tags=["repairs"])
 
+# A request without a body asks for what an empty one asks for.
+ALL_SAFE, APPLY_SAFE, NO_REASON = RepairIn(), RepairApplyIn(), UndoIn()
+
 REFUSALS = {"changed": 409, "held": 423, "nothing": 409, "store": 503, "state": 409}
 ERRORS = dict.fromkeys((404, 409, 422, 423, 503), ProblemOut)
 
 
 @router.post("sessions/{sid}/plan", response={200: PlanOut, **ERRORS}, summary="Plan a repair (dry run)")
-def session_plan(request: HttpRequest, sid: Id, body: RepairIn) -> Any:
+def session_plan(request: HttpRequest, sid: Id, body: RepairIn = ALL_SAFE) -> Any:
     """What a repair with these options would do to the session as it is stored now; nothing is written."""
     session = session_for_repair(request, sid)
     try:
@@ -66,7 +69,7 @@ def session_plan(request: HttpRequest, sid: Id, body: RepairIn) -> Any:
 
 
 @router.post("sessions/{sid}/repair", response={200: RepairOut, **ERRORS}, summary="Repair a session")
-def session_repair(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
+def session_repair(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
     """Apply a repair to the session's file; refused with 409 where there is nothing to repair or the session changed meanwhile."""
     session = session_for_repair(request, sid)
     return _apply(request, session, _options(session, body), body)
@@ -75,7 +78,7 @@ def session_repair(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
 @router.post(
     "sessions/{sid}/dedupe", response={200: RepairOut, **ERRORS}, summary="Dedupe repeated calls of a session"
 )
-def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
+def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
     """Tool parts of one message that share a call id: keep the most informative one; two completed ones that differ are renamed apart."""
     return _preset(request, session_for_repair(request, sid), "dedupe", body)
 
@@ -85,7 +88,7 @@ def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
     response={200: RepairOut, **ERRORS},
     summary="Drop tool calls whose thinking was lost",
 )
-def session_drop(request: HttpRequest, sid: Id, body: RepairApplyIn) -> Any:
+def session_drop(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
     """Failed turns whose thinking cannot be sent again lose their tool calls and results. Lossy in the store, hence by name only."""
     return _preset(request, session_for_repair(request, sid), "drop", body)
 
@@ -120,7 +123,7 @@ def repair_get(request: HttpRequest, rid: Words) -> Any:
 
 
 @router.post("repairs/{rid}/undo", response={200: RepairOut, **ERRORS}, summary="Undo a repair")
-def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn) -> Any:
+def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn = NO_REASON) -> Any:
     """Put every row back as it was, if nothing else has changed them meanwhile. The answer is the undo, a repair of its own."""
     require(request, REPAIR)
     repair = _repair(rid)

@@ -121,3 +121,19 @@ def test_text_that_a_database_could_not_keep_is_refused_before_anything_is_done(
     assert response.status_code == 422
     assert rows(session) == before
     assert api.get("/api/v1/repairs/rep_%00").status_code == 422
+
+
+def test_a_request_without_a_body_asks_for_what_an_empty_one_asks_for(api: Client, session: Session) -> None:
+    plan = api.generic("POST", f"/api/v1/sessions/{session.pk}/plan")
+    repair = api.generic("POST", f"/api/v1/sessions/{session.pk}/repair")
+    undo = api.generic("POST", f"/api/v1/repairs/{repair.json()['id']}/undo")
+
+    assert (plan.status_code, repair.status_code, undo.status_code) == (200, 200, 200)
+    assert undo.json()["undoes"] == repair.json()["id"]
+
+
+def test_a_caller_without_a_token_hears_how_to_send_one() -> None:
+    refused = Client().get("/api/v1/sessions")
+
+    assert refused.status_code == 401
+    assert "Authorization: Bearer TOKEN" in refused.json()["detail"]
