@@ -10,6 +10,8 @@ SECRET: Final = re.compile(
     \b(?:sk|pk|rk)[-_](?:ant-|proj-|live_|test_|or-)?[A-Za-z0-9_-]{16,}     # model vendors, payment services
     | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}
     | \bglpat-[A-Za-z0-9_-]{16,}
+    | \b(?:npm|hf|gsk|dop_v1)_[A-Za-z0-9]{30,} | \bxai-[A-Za-z0-9]{30,}
+    | (?<=://)[^\s/:@"'<>]{1,256}:[^\s/@"'<>]{1,256}(?=@)                     # name and password in an address
     | \bxox[abprs]-[A-Za-z0-9-]{10,}
     | \bA(?:KIA|SIA)[A-Z0-9]{16}\b
     | \bAIza[A-Za-z0-9_-]{30,}

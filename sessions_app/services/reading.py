@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from sessions_app import stores
 from sessions_app.domain import dialects, rowdoc
@@ -73,9 +74,9 @@ def session_read(*, session: Session, store: Store, facts: Facts, now: datetime)
     return True
 
 
-def stored_id(session: Session) -> str:
-    """The id as the store has it (the column may be a shortened form)."""
-    return str(session.stored_row.get("id", session.stored_id))
+def stored_id(session: Session) -> Any:
+    """The id as the store has it: the column may be a shortened form, and a foreign file's ids need not be text."""
+    return session.stored_row.get("id", session.stored_id)
 
 
 def problems_write(*, session: Session, problems: Iterable[Problem]) -> None:

@@ -64,7 +64,10 @@ def unpack(path: Path, dest: Path, limits: ArchiveLimits | None = None) -> None:
         ) from error
     except OSError as error:
         raise StoreError(
-            "not-a-store", path, f"The archive cannot be read: {error}", "Pack it again, or give the folder."
+            "not-a-store",
+            path,
+            f"The archive cannot be read: {error.strerror}.",
+            "Pack it again, or give the folder.",
         ) from error
 
 

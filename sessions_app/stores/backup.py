@@ -116,7 +116,7 @@ def restore(
     """Put the backup back as the content of the database at ``path``, as one transaction.
 
     The backup is checked first, and the present state is backed up into ``directory``. Raises ``StoreError``: the backup is damaged
-    or not opencode's, or another process has ``path`` open (unless forced).
+    or not opencode's or of another database, or another process has ``path`` open (unless forced).
     """
     _check_backup(backup)
     open_by = holders(database_files(path))
@@ -125,6 +125,8 @@ def restore(
         raise StoreError(
             "in-use", path, f"The database is open in {names}.", "Close it first, or force the restore."
         )
+    if path.exists() and not force:
+        _check_kin(backup, path)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     previous = directory / f"before-restore-{now.strftime('%Y%m%d-%H%M%S-%f')}.db"
     if not path.exists():
@@ -163,6 +165,22 @@ def _check_backup(backup: Path) -> None:
     if check.state != "ok":
         reason = check.messages[0] if check.messages else "the check took too long"
         raise StoreError("corrupt", backup, f"The backup is not sound: {reason}.", "Choose another one.")
+
+
+def _check_kin(backup: Path, path: Path) -> None:
+    """Refuse a backup of some other database: it shares no session with the one it would replace."""
+    try:
+        with SqliteStore(path) as present, SqliteStore(backup) as kept:
+            now, then = set(present.session_ids()), set(kept.session_ids())
+    except StoreError:
+        return  # what cannot be read is what a backup is for
+    if now and then and now.isdisjoint(then):
+        raise StoreError(
+            "not-a-store",
+            backup,
+            f"This backup shares no session with {path}: it seems to be of another database.",
+            "Choose another one, or force the restore.",
+        )
 
 
 def _copy_into(backup: Path, path: Path, seconds: float) -> None:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from . import MAX_TEXT_BYTES, find_inside, open_store
 from .archive import ArchiveLimits, is_archive, unpack
 from .base import StoreError, StoreKind
-from .sqlite.connection import explained, harden, quoted
+from .sqlite.connection import explained, harden, quoted, read_schema
 from .sqlite.damage import Check, quick_check, recover
 from .sqlite.schema import probe
 
@@ -167,6 +167,7 @@ def disarm(path: Path, *, vacuum_below: int = 1024**3) -> list[str]:
     try:
         harden(connection)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)  # VACUUM works in a database of its own
+        read_schema(connection)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         schema = probe(connection)

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 _SPACE = re.compile(r"[ \t\n\r]*").match
 _CUT_TAIL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul|\\u?[0-9a-fA-F]{0,3})\Z")
-_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_LONGEST_INT = 4_000
+
+
+def _number(digits: str) -> int | float:
+    """Longer ones are what JavaScript makes of them; Python refuses to read them as integers."""
+    return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
+
+
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=_number).scan_once  # type: ignore[attr-defined]
 
 
 class Member(NamedTuple):

@@ -149,6 +149,6 @@ def changed_rows(rows: SessionRows, changes: Sequence[RowChange]) -> SessionRows
     return apply_changes(rows, changes)
 
 
-def _time(row: Row) -> tuple[float, str]:
+def _time(row: Row) -> tuple[int | float, str]:
     value = row.get("time_updated") or row.get("time_created")
-    return (float(value) if isinstance(value, (int, float)) else 0.0, str(row.get("id", "")))
+    return (value if isinstance(value, (int, float)) else 0, str(row.get("id", "")))

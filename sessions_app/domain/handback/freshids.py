@@ -128,16 +128,19 @@ def _pointed(data: Any, names: Mapping[str, str]) -> Any:
         value = loads(data)
     except (ValueError, RecursionError):
         return data
-    return edit(data, [Edit(path, names[old]) for path, old in _references(value, ()) if old in names])
+    return edit(data, [Edit(path, names[old]) for path, old in _references(value) if old in names])
 
 
-def _references(value: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(item, str) and _REFERENCE.match(key):
-                yield (*path, key), item
-            elif isinstance(item, (dict, list)) and key not in _SAID:
-                yield from _references(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _references(item, (*path, index))
+def _references(value: Any) -> Iterator[tuple[JsonPath, str]]:
+    """Members that name rows. No recursion: foreign JSON is nested as deeply as it likes."""
+    waiting: list[tuple[JsonPath, Any]] = [((), value)]
+    while waiting:
+        path, held = waiting.pop()
+        if isinstance(held, dict):
+            for key, item in held.items():
+                if isinstance(item, str) and _REFERENCE.match(key):
+                    yield (*path, key), item
+                elif isinstance(item, (dict, list)) and key not in _SAID:
+                    waiting.append(((*path, key), item))
+        elif isinstance(held, list):
+            waiting += [((*path, index), item) for index, item in enumerate(held)]

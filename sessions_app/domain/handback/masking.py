@@ -16,6 +16,7 @@ from typing import Any
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.protocols.media import data_url
+from sessions_app.domain.secrets import SECRET
 
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
 _UPPER = _LOWER.upper()
@@ -80,7 +81,13 @@ class Masker:
 
     def key(self, name: str) -> str:
         """The name of a member: kept where it is a plain identifier, as schemas have."""
-        return name if re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$.-]{0,63}", name) else self.text(name)
+        if not re.fullmatch(r"[A-Za-z_$][A-Za-z0-9_$.-]{0,63}", name):
+            return self.text(name)
+        return self.unless_secret(name)
+
+    def unless_secret(self, value: str) -> str:
+        """A name that is kept, as it is, unless it looks like somebody's key."""
+        return self.letters(value) if SECRET.search(value) else value
 
     def path(self, value: str) -> str:
         """A path, folder by folder, so that what lay in a folder still does."""

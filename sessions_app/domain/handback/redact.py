@@ -47,7 +47,7 @@ _IDS: Final = frozenset(
     }
 )  # fmt: skip
 """Members that name rows, calls, models and providers. Other members that end in "ID" may name people."""
-_PLAIN = re.compile(r"[A-Za-z0-9_.:|+/=@-]{0,128}\Z")
+_PLAIN = re.compile(r"(?!/)[A-Za-z0-9_.:|+/=@-]{0,128}\Z")
 """What machines make of ids and names. Anything else, such as a shell command that became a tool's name, is masked."""
 
 _LONGEST_ID: Final = 100
@@ -131,18 +131,21 @@ class _Mask:
     def _cell(self, column: str, value: Any) -> Any:
         if isinstance(value, bytes):
             return hashlib.shake_128(self.masker.letters(value.hex()).encode()).digest(len(value))
-        if not isinstance(value, str) or column in ("type", "version", "agent", "vcs") or column in _IDS:
+        if not isinstance(value, str):
             return value
+        if column in _IDS:
+            return self.masker.unless_secret(value)
+        if column in ("type", "version", "agent", "vcs"):
+            return self._kept(value)
         if column in _JSON_COLUMNS:
             return self._json(column, value)
         return self.masker.path(value) if column in _PATHS else self.masker.text(value)
 
     def _json(self, column: str, value: str) -> str:
         try:
-            parsed = jsjson.loads(value)
+            return jsjson.dumps(self._value(column, jsjson.loads(value)))
         except (ValueError, RecursionError):
             return self.masker.letters(value)
-        return jsjson.dumps(self._value(column, parsed))
 
     def _value(self, key: str, value: Any) -> Any:
         if isinstance(value, dict):
@@ -176,7 +179,8 @@ class _Mask:
 
     def _text(self, key: str, value: str) -> str:
         if key in ("callID", "id") and len(value) <= _LONGEST_ID:
-            return value  # two odd ids may be told apart, or not, by the client's own replacements
+            # Two odd ids may be told apart, or not, by the client's own replacements.
+            return self.masker.unless_secret(value)
         if key in _KEPT or key in _IDS:
             return self._kept(value)
         if key in ("url", "uri"):
@@ -184,4 +188,4 @@ class _Mask:
         return self.masker.path(value) if key in _PATHS else self.masker.text(value)
 
     def _kept(self, value: str) -> str:
-        return value if _PLAIN.match(value) else self.masker.letters(value)
+        return self.masker.unless_secret(value) if _PLAIN.match(value) else self.masker.letters(value)

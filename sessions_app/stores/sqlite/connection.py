@@ -157,7 +157,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
         harden(connection)
         if "mode=ro" in mode:
             connection.execute("PRAGMA query_only = ON")
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        read_schema(connection)
     except BaseException:
         connection.close()
         raise
@@ -175,6 +175,17 @@ def harden(connection: sqlite3.Connection) -> None:
     connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, False)
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA mmap_size = 0")
+
+
+def read_schema(connection: sqlite3.Connection) -> None:
+    """The first statement, which has SQLite read the schema. Raises ``sqlite3.Error`` also where SQLite's words about a damaged
+    schema quote bytes that are no text: Python answers with a ``UnicodeDecodeError`` then."""
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except UnicodeDecodeError:
+        error = sqlite3.DatabaseError("malformed database schema")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error from None
 
 
 def _has_content(path: Path) -> bool:

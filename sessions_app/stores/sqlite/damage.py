@@ -18,6 +18,7 @@ from .connection import escaping_text, explained, harden, open_reader, quoted, t
 from .schema import Table, probe
 
 _OWNED = ("message", "part", "session_message")
+_COMPUTING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_CREATE_VTABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,8 @@ def recover(path: Path, dest: Path, *, program: str | None = None, seconds: floa
                 "corrupt", path, "Nothing could be recovered from this file.", "Look for a backup of it."
             )
         partial.replace(dest)
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
     finally:
         partial.unlink(missing_ok=True)
     lost = {key: count - after.get(key, 0) for key, count in before.items() if count > after.get(key, 0)}
@@ -173,7 +176,13 @@ def _new_database(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     harden(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.set_authorizer(_only_literal)
     return connection
+
+
+def _only_literal(action: int, *about: object) -> int:
+    """Definitions come out of a hostile file: none may compute its rows (CREATE TABLE ... AS SELECT could run for ever)."""
+    return sqlite3.SQLITE_DENY if action in _COMPUTING else sqlite3.SQLITE_OK
 
 
 def _by_rows(path: Path, partial: Path, notes: list[str]) -> None:
@@ -191,8 +200,12 @@ def _by_rows(path: Path, partial: Path, notes: list[str]) -> None:
         target.execute("BEGIN")
         for kind, name, sql in made:
             if kind == "table" and name in schema.tables:
-                target.execute(sql)
-                _copy_rows(source, target, schema.tables[name], notes)
+                try:
+                    target.execute(sql)
+                except sqlite3.Error as error:
+                    notes.append(f"Table {name} could not be made: {error}")
+                else:
+                    _copy_rows(source, target, schema.tables[name], notes)
         for kind, name, sql in made:
             if kind == "index":
                 try:

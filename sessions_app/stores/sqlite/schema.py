@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ _LEVELS = (
     ("session", "", "1.2.1"),
 )
 """(table, column, oldest version that has it), newest first."""
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|--[^\n]*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +87,18 @@ def probe(connection: sqlite3.Connection) -> Schema:
             if _is_virtual(sql):
                 passed_over.append(str(name))
             else:
-                tables[str(name)] = _table(connection, str(name), sql)
+                tables[str(name)] = _table(connection, str(name))
     return Schema(tables, tuple(passed_over), tuple(triggers))
 
 
 def _is_virtual(sql: str) -> bool:
-    return [word.upper() for word in sql.split(None, 2)[:2]] == ["CREATE", "VIRTUAL"]
+    words = _COMMENT.sub(" ", sql).split(
+        None, 2
+    )  # a hostile file can hold a definition that SQLite never wrote
+    return [word.upper() for word in words[:2]] == ["CREATE", "VIRTUAL"]
 
 
-def _table(connection: sqlite3.Connection, name: str, sql: str) -> Table:
+def _table(connection: sqlite3.Connection, name: str) -> Table:
     rows: Sequence[tuple[int, str, str, int, str | None, int]]
     rows = connection.execute(f"PRAGMA table_info({quoted(name)})").fetchall()
     return Table(
@@ -100,5 +106,13 @@ def _table(connection: sqlite3.Connection, name: str, sql: str) -> Table:
         tuple(row[1] for row in rows),
         tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5]),
         {row[1]: row[4] for row in rows},
-        "WITHOUT ROWID" not in " ".join(sql.upper().split()),
+        _has_rowid(connection, name),
     )
+
+
+def _has_rowid(connection: sqlite3.Connection, name: str) -> bool:
+    try:
+        connection.execute(f"SELECT rowid FROM {quoted(name)} LIMIT 0")
+    except sqlite3.Error as error:  # damage is met, and told, where rows are read
+        return "no such column" not in str(error)
+    return True

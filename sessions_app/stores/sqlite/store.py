@@ -111,9 +111,10 @@ class SqliteStore(Store):
             for table in ("message", "part", "session_message"):
                 if self.schema.has(table, "time_updated"):
                     # NOT INDEXED: one pass in file order beats a random access per index entry.
+                    newest = "rowid" if self.schema.tables[table].has_rowid else "id"
                     self._collect(
                         states,
-                        f"SELECT session_id, count(*), max(time_updated), sum(time_updated % 1000003), max(rowid) FROM {table} NOT INDEXED GROUP BY session_id",
+                        f"SELECT session_id, count(*), max(time_updated), sum(time_updated % 1000003), max({newest}) FROM {table} NOT INDEXED GROUP BY session_id",
                     )
             if self.schema.has("event_sequence"):
                 self._collect(states, "SELECT aggregate_id, seq FROM event_sequence")
@@ -222,12 +223,14 @@ class SqliteStore(Store):
         """Parts of this session's messages that name another session (rules 2.29): the client sends them (format A3)."""
         if not (self.schema.has("part", "message_id") and self.schema.has("message", "session_id")):
             return []
-        rowids = self.query(
-            "SELECT part.rowid FROM message JOIN part ON part.message_id = message.id WHERE message.session_id = ?1"
-            " EXCEPT SELECT rowid FROM part WHERE session_id = ?1",
+        part = self.schema.tables["part"]
+        name = "rowid" if part.has_rowid else "id"
+        found = self.query(
+            f"SELECT part.{name} FROM message JOIN part ON part.message_id = message.id WHERE message.session_id IS ?1"
+            f" EXCEPT SELECT {name} FROM part WHERE session_id IS ?1",
             (session_id,),
         )
-        return [row for (rowid,) in rowids for row in self._rows(self.schema.tables["part"], "rowid", rowid)]
+        return [row for (value,) in found for row in self._rows(part, name, value)]
 
     def _v2_rows(self, session_id: str) -> list[Row]:
         rows = self._owned("session_message", session_id)
@@ -241,7 +244,7 @@ class SqliteStore(Store):
         if parent is not None and parent != session["id"] and (row := self._session(parent)) is not None:
             found.append(row)
         for name in self.schema.session_tables:
-            if self.schema.has(name, "parent_id"):
+            if session["id"] is not None and self.schema.has(name, "parent_id"):
                 found += self._rows(self.schema.tables[name], "parent_id", session["id"])
         return list({row["id"]: row for row in found if row["id"] != session["id"]}.values())
 
@@ -257,7 +260,7 @@ class SqliteStore(Store):
 
     def _rows(self, table: Table, column: str, value: Any) -> list[Row]:
         """Rows with this value in this column; where the file is damaged, those that can still be read."""
-        sql = f"{table.select()} WHERE {quoted(column)} = ?"
+        sql = f"{table.select()} WHERE {quoted(column)} IS ?"  # IS: an id may be NULL in a damaged or hostile file
         try:
             rows = self._fetch(sql, (value,))
         except sqlite3.DatabaseError as error:
@@ -279,7 +282,7 @@ class SqliteStore(Store):
             raise explained(first, self.path) from first
         found: list[tuple[Any, ...]] = []
         for (rowid,) in self.query(
-            f"SELECT rowid FROM {quoted(table.name)} WHERE {quoted(column)} = ?", (value,)
+            f"SELECT rowid FROM {quoted(table.name)} WHERE {quoted(column)} IS ?", (value,)
         ):
             try:
                 found += self._fetch(f"{table.select()} WHERE rowid = ?", (rowid,))
