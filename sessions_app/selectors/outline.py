@@ -5,16 +5,17 @@ Made from derived columns only, so that a session of 20,000 parts costs three qu
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import QuerySet
-from django.db.models.functions import Substr
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now, Substr, TruncDate
 
-from sessions_app.models import Finding, Message, Part, Session
+from sessions_app.models import Finding, IgnoredFinding, Message, Part, Session
 from sessions_app.models.values import decode_value
 
 TITLE_CHARACTERS = 4_000
@@ -31,6 +32,15 @@ class Head:
     time: int | None
     first: int
     parts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Why, by whom and until when a finding is left as it is."""
+
+    reason: str
+    actor: str
+    until: dt.date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,7 @@ class Fault:
     position: int
     """Index of the part in the session, for the rail."""
     turn: int
+    ignored: Ignored | None = None
 
     @property
     def note(self) -> bool:
@@ -280,9 +291,17 @@ def _places(turns: Iterable[TurnHead], slim: dict[str, list[_Slim]]) -> dict[str
     return places
 
 
+def ignored_findings(session_id: int) -> dict[str, Ignored]:
+    """Keys of the session's findings that are ignored today."""
+    today = Q(until=None) | Q(until__gte=TruncDate(Now()))
+    rows = IgnoredFinding.objects.filter(today, session=session_id)
+    return {key: Ignored(*rest) for key, *rest in rows.values_list("key", "reason", "actor", "until")}
+
+
 def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fault]:
     """The findings in stored order; what is at no known place (a session's pointer, an orphan) comes first."""
     placed: list[tuple[int, Finding, str]] = []
+    ignored = ignored_findings(session.pk)
     for finding in Finding.objects.filter(session=session).order_by("position", "id"):
         parts = [stored for stored in finding.parts if stored in places]
         known = parts or [stored for stored in finding.messages if stored in places]
@@ -303,6 +322,7 @@ def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fa
             at=at,
             position=max(position, 0),
             turn=places[at][0] if at else 0,
+            ignored=ignored.get(finding.key),
         )
 
 

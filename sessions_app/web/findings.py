@@ -9,6 +9,7 @@ from typing import Any
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.rules.base import Rule
 from sessions_app.models import Verdict
+from sessions_app.selectors.outline import Ignored
 from sessions_app.selectors.timeline import Fault
 
 from . import present
@@ -47,6 +48,7 @@ class FindingCard:
     reactions: tuple[Reaction, ...]
     at: str
     number: int
+    ignored: Ignored | None = None
 
     @property
     def because_of_it(self) -> tuple[Reaction, ...]:
@@ -103,6 +105,7 @@ def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed) -> Findin
         reactions=tuple(_reaction(fault, verdict, claimed) for verdict in verdicts),
         at=fault.at,
         number=fault.number,
+        ignored=fault.ignored,
     )
 
 

@@ -9,8 +9,9 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from sessions_app.models import Verdict
+from sessions_app.models import Finding, Verdict
 from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.outline import ignored_findings
 from sessions_app.selectors.sessions import SessionDetail, neighbours, session_detail
 
 from . import present
@@ -47,8 +48,15 @@ def session_shell(request: HttpRequest, session_id: int, tab: str) -> dict[str, 
         "previous_session": before,
         "next_session": after,
         "session_sentence": _sentence(detail),
+        "ignored_count": _ignored(session_id),
         "look": present.HEALTH.get(row.health, present.UNKNOWN),
     }
+
+
+def _ignored(session_id: int) -> int:
+    """Findings of today's scan that somebody chose to ignore."""
+    keys = ignored_findings(session_id)
+    return Finding.objects.filter(session=session_id, key__in=keys).count() if keys else 0
 
 
 def _tabs(detail: SessionDetail, current: str, keep: str) -> list[Tab]:

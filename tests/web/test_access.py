@@ -17,7 +17,7 @@ OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
     "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "path-recover", "source-recover", "source-tidy", "repair-undo",
     "bulk-start", "batch-cancel", "batch-undo", "batch-retry", "logout", "probe", "compact", "compact-cancel", "compact-apply",
-    "view-save", "view-change", "view-delete",
+    "view-save", "view-change", "view-delete", "finding-ignore", "finding-mind", "part-reveal",
 }  # fmt: skip
 BOTH = {"locate", "bulk", "repair", "relink", "source-adopt"}
 """GET shows, POST does."""
@@ -114,6 +114,9 @@ def test_who_may_only_look_sees_every_page_and_changes_nothing(
         "source-sync",
         "source-delete",
         "repair-undo",
+        "finding-ignore",
+        "finding-mind",
+        "part-reveal",
     ):
         assert victor.post(address(name, given)).status_code == 403, name
     assert Session.objects.get(pk=blocked.pk).rows_hash == blocked.rows_hash

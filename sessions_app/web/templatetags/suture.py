@@ -8,7 +8,7 @@ from typing import Any
 
 from django import template
 from django.templatetags.static import static
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from sessions_app.web import present
@@ -156,6 +156,12 @@ def ago(context: template.Context, value: Any) -> SafeString | str:
 def harmless(value: Any) -> SafeString:
     """Text of a transcript: control sequences stripped, secrets masked, everything escaped."""
     return masked_html(plain(str(value)))
+
+
+@register.filter
+def unmasked(value: Any) -> SafeString:
+    """As ``harmless``, with what looks like a key left readable: only for who asked for it, which is audited."""
+    return escape(plain(str(value)))
 
 
 @register.filter

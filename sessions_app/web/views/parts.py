@@ -10,11 +10,13 @@ from typing import Any
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
+from sessions_app.domain.secrets import masked
 from sessions_app.models import Part
 from sessions_app.selectors.timeline import part_value
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, wants_partial, whole
+from sessions_app.services.audit import audit_record
+from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, wants_partial, whole
 from sessions_app.web.parts import is_image, part_files
 from sessions_app.web.text import plain
 
@@ -43,12 +45,33 @@ def _part(part_id: int) -> Part:
 def body(request: HtmxRequest, part_id: int) -> HttpResponseBase:
     """One body of a part, ``show`` = text, input, output, error or raw; ``lines`` says how many are wanted."""
     part = _part(part_id)
-    name = request.GET.get("show", "raw")
+    lines = min(whole(request.GET.get("lines")) or STEP_LINES, 1_000_000)
+    return _body(request, part, request.GET.get("show", "raw"), lines)
+
+
+@require_POST
+@allowed(REPAIR)
+def reveal(request: HtmxRequest, part_id: int) -> HttpResponseBase:
+    """The same body with what looks like a key left readable; who looked is kept."""
+    part = _part(part_id)
+    response = _body(request, part, request.POST.get("show", "raw"), 1_000_000, revealed=True)
+    audit_record(
+        action="secret.revealed", actor=actor(request), now=clock(), face=FACE, subject=("session", part.session_id),
+        session=part.session.stored_id, part=part.stored_id,
+    )  # fmt: skip
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _body(
+    request: HtmxRequest, part: Part, name: str, wanted: int, revealed: bool = False
+) -> HttpResponseBase:
     text, as_json = _text(part, name)
     lines = text.split("\n")
-    wanted = min(whole(request.GET.get("lines")) or STEP_LINES, 1_000_000)
     shown = "\n".join(lines[:wanted])[:SHOWN_CHARACTERS]
     context = {
+        "revealed": revealed,
+        "masks": not revealed and masked(shown) != shown,
         "section": "sessions",
         "part": part,
         "name": name,
