@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from collections.abc import Sequence
 
 from django.core.exceptions import ImproperlyConfigured
+
+from sessions_app import __version__
+
+BAD_USAGE = 2
+_HELP = ("", "help", "-h", "--help")
+_GROUPS = {
+    "Look": ("serve", "scan", "locate", "lower"),
+    "Repair": ("repair", "dedupe", "drop", "undo", "restore", "bulk-repair"),
+    "Hand over": ("export", "relink", "adopt", "recover"),
+    "Keep": ("import", "sync", "db_worker"),
+    "Ask the provider": ("probe", "compact"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,11 +29,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (exit code 2, design 8), said in one line instead of a traceback.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sessions_app.settings")
-    from django.core.management import execute_from_command_line
-
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] in (["version"], ["--version"]):
+        sys.stdout.write(f"suture {__version__}\n")
+        return 0
     try:
-        execute_from_command_line(["suture", *(sys.argv[1:] if arguments is None else arguments)])
+        return _run(given)
     except ImproperlyConfigured as problem:
         sys.stderr.write(f"suture: {problem}\n")
-        return 2
+        return BAD_USAGE
+
+
+def _run(given: list[str]) -> int:
+    import django
+    from django.core.management import execute_from_command_line, get_commands
+
+    django.setup()  # else the commands of our own apps are not known yet
+    if " ".join(given) in _HELP:
+        sys.stdout.write(_overview())
+        return 0
+    if not given[0].startswith("-") and given[0] not in {"help", *get_commands()}:
+        sys.stderr.write(f"suture: there is no command {given[0]!r}. {_nearest(given[0])}\n")
+        return BAD_USAGE
+    execute_from_command_line(["suture", *given])
     return 0
+
+
+def _overview() -> str:
+    """Suture's own commands, a line each; Django's are there too, and documented by it."""
+    from django.core.management import load_command_class
+
+    lines = ["usage: suture COMMAND [PATH] [options]", ""]
+    for title, names in _GROUPS.items():
+        lines.append(f"{title}:")
+        for name in names:
+            words = str(load_command_class("sessions_app", name).help)
+            lines.append(f"  {name:<12} {words.partition('. ')[0].partition('; ')[0].rstrip('.')}")
+        lines.append("")
+    lines += [
+        "PATH is a database, a storage folder, an export or a row document; left out, it is opencode's own database.",
+        "suture COMMAND --help tells the options; suture help --commands lists Django's commands too.",
+        "Exit codes: 0 fine; 1 found or refused; 2 bad usage or unreadable input.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _nearest(name: str) -> str:
+    known = [command for names in _GROUPS.values() for command in names]
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]}?" if close else "suture --help lists them."

@@ -52,7 +52,7 @@ class Endpoint:
 
 def endpoint(provider: str) -> Endpoint | None:
     """The provider's endpoint, None where none is configured. Raises ``ImproperlyConfigured``."""
-    stem = _PREFIX + _name(provider)
+    stem = stem_of(provider)
     key = env.text(f"{stem}_KEY")
     url = env.text(f"{stem}_URL") or (_OWN_URLS.get(provider, "") if key else "")
     if not url:
@@ -80,8 +80,9 @@ def endpoints() -> list[str]:
     return sorted(found)
 
 
-def _name(provider: str) -> str:
-    return re.sub(r"[^A-Z0-9]", "_", provider.upper())
+def stem_of(provider: str) -> str:
+    """What the names of a provider's settings begin with."""
+    return _PREFIX + re.sub(r"[^A-Z0-9]", "_", provider.upper())
 
 
 def _headers(name: str) -> dict[str, str]:

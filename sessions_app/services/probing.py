@@ -20,7 +20,7 @@ from sessions_app.domain.processor.events import UNCOUNTED, Failure, StreamFaile
 from sessions_app.domain.processor.requests import least_output, request_body
 from sessions_app.domain.target import Target
 from sessions_app.models import Probe, Session, values
-from sessions_app.providers import Endpoint, Limits, Line, NotReachable, endpoint
+from sessions_app.providers import Endpoint, Limits, Line, NotReachable, endpoint, stem_of
 from sessions_app.providers.line import SPOKEN
 from sessions_app.selectors.payloads import NoTarget, Thinking, chosen_target
 from sessions_app.selectors.rows import session_rows
@@ -98,7 +98,8 @@ def provider_endpoint(target: Target) -> Endpoint:
     if found is None:
         raise ProbeRefused(
             "endpoint",
-            f"Not probeable: no endpoint is configured for the provider {target.provider!r} (SUTURE_PROVIDER_..._URL and _KEY).",
+            f"Not probeable: no endpoint is configured for the provider {target.provider!r}. "
+            f"Set {stem_of(target.provider)}_URL and {stem_of(target.provider)}_KEY.",
         )
     return found
 

@@ -507,6 +507,15 @@ def test_locate_reads_the_error_from_stdin(suture, poisoned):
     assert "duplicate-call-id" in run.out
 
 
+def test_locate_without_a_store_explains_the_rule_and_says_what_to_name(suture, monkeypatch):
+    monkeypatch.setattr(stores, "discover", list)
+    run = suture("locate", "--error", "messages.209.content.1: `tool_use` ids must be unique")
+
+    assert run.code == 0
+    assert "messages.209.content.1" in run.out
+    assert "Name PATH" in run.err
+
+
 def test_export_gives_every_row_back(suture, poisoned):
     document = suture("export", poisoned).out
 

@@ -185,3 +185,17 @@ def test_a_backup_while_a_client_writes_all_the_time_ends(tmp_path: Path) -> Non
         process.kill()
         process.communicate()
     assert quick_check(tmp_path / "backup.db").state == "ok"
+
+
+def test_a_backup_of_another_database_is_refused_unless_forced(database: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    make_store(other, sessions=1)
+    run(other, "UPDATE session SET id = 'ses_another'")
+    before = everything(database)
+
+    with pytest.raises(StoreError, match="shares no session"):
+        restore(other, database, directory=tmp_path / "kept", now=NOW)
+    assert everything(database) == before
+
+    restore(other, database, directory=tmp_path / "kept", now=NOW, force=True)
+    assert run(database, "SELECT id FROM session") == [("ses_another",)]

@@ -45,7 +45,8 @@ class Command(SutureCommand):
         text = sys.stdin.read() if error == "-" else error
         places: list[dict[str, Any]] = []
         readings = locate(text)
-        if path is not None or session or stores.discover():
+        looked = path is not None or bool(session) or bool(stores.discover())
+        if looked:
             with open_path(path) as store:
                 named = (
                     _in_sessions(store, text, session, options)
@@ -56,15 +57,25 @@ class Command(SutureCommand):
         if json:
             self.result({"readings": [asdict(reading) for reading in readings], "places": places})
         else:
-            self._in_words(readings, places)
+            self._in_words(readings, places, looked)
         return 0
 
-    def _in_words(self, readings: list[Location], places: list[dict[str, Any]]) -> None:
+    def _in_words(self, readings: list[Location], places: list[dict[str, Any]], looked: bool) -> None:
         for reading in readings:
             names = ", ".join((*reading.rules, *reading.faults))
             self.tell(f"{reading.means}" + (f" ({names})" if names else ""))
+            if reading.position and not places:
+                self.tell(f"  at {reading.position}")
         if not readings:
-            self.tell("This text names no rule that is known, and no place.")
+            self.tell(
+                "This text names no rule that is known, and no place. Give the provider's own sentence."
+            )
+        elif not places:
+            self.say(
+                "No session here would raise it."
+                if looked
+                else "Name PATH, and --session where it is known, to see which stored part that is."
+            )
         for place in places:
             where = " ".join(word for word in (place["message"], place["part"]) if word)
             self.tell(f"  {place['session']}  {place['title']}" + (f": {where}" if where else ""))

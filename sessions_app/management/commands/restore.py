@@ -18,7 +18,11 @@ class Command(SutureCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("backup", metavar="BACKUP")
         parser.add_argument("path", metavar="PATH", help="the database to replace")
-        parser.add_argument("--force", action="store_true", help="even while another process has it open")
+        parser.add_argument(
+            "--force",
+            action="store_true",
+            help="even while another process has it open, or where the backup seems to be of another database",
+        )
 
     def run(self, *, backup: str, path: str, force: bool, **options: Any) -> int:
         restored = restore(

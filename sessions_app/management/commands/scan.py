@@ -115,9 +115,11 @@ class Command(SutureCommand):
         )
         for finding in document["findings"]:
             self.tell(f"  {finding['severity']:<8} {finding['rule']}: {finding['summary']}")
-        for protocol, verdict in document["verdicts"].items():
+        own = (document["target"] or {}).get("protocol")
+        for protocol, verdict in sorted(document["verdicts"].items(), key=lambda item: item[0] != own):
+            whose = "its own target" if protocol == own else "not its target"
             for violation in verdict["violations"][:3]:
-                self.tell(f"  {protocol} refuses it ({violation['rule']}): {violation['error']}")
+                self.tell(f"  {protocol} ({whose}) refuses it ({violation['rule']}): {violation['error']}")
 
 
 def _unreadable(session_id: str, title: str, problem: StoreError) -> dict[str, Any]:

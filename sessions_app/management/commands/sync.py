@@ -27,7 +27,10 @@ class Command(SutureCommand):
     def run(self, *, paths: list[str], json: bool, **options: Any) -> int:
         database_prepare()
         documents = []
-        for source in _sources(paths):
+        sources = _sources(paths)
+        if not sources:
+            self.say("No source is attached; attach one with: suture import PATH")
+        for source in sources:
             job = job_run(source_sync(source=source, actor="command", now=timezone.now(), face="command"))
             source.refresh_from_db()
             documents.append(source_document(source, job))
