@@ -124,9 +124,17 @@ def client(folder: Path, url: str) -> Client:
     return Client(home, project)
 
 
+CHAT, ANTHROPIC = "@ai-sdk/openai-compatible", "@ai-sdk/anthropic"
+PROVIDERS = {
+    "fake": (CHAT, ("fake-1", "gemini-3-x", "gpt-5-x", "deepseek-x", "devstral-x", "kimi-k2")),
+    "mistral": (CHAT, ("mistral-large",)),
+    "fakea": (ANTHROPIC, ("claude-fake", "claude-think")),
+    "anthropic": (ANTHROPIC, ("claude-x",)),
+}
+"""Every provider and model that a session of the corpus was used with."""
+
+
 def _configuration(url: str) -> dict[str, Any]:
-    thinking = {"thinking": {"type": "enabled", "budgetTokens": 1024}}
-    options = {"baseURL": url, "apiKey": "none"}
     return {
         "$schema": "https://opencode.ai/config.json",
         "autoupdate": False,
@@ -134,20 +142,17 @@ def _configuration(url: str) -> dict[str, Any]:
         "model": "fake/fake-1",
         "small_model": "fake/fake-1",
         "provider": {
-            "fake": {
-                "npm": "@ai-sdk/openai-compatible",
-                "name": "fake",
-                "options": options,
-                "models": {"fake-1": {"name": "fake-1"}},
-            },
-            "fakea": {
-                "npm": "@ai-sdk/anthropic",
-                "name": "fakea",
-                "options": options,
-                "models": {
-                    "claude-fake": {"name": "claude-fake"},
-                    "claude-think": {"name": "claude-think", "reasoning": True, "options": thinking},
-                },
-            },
+            name: {
+                "npm": package,
+                "name": name,
+                "options": {"baseURL": url, "apiKey": "none"},
+                "models": {model: _model(model) for model in models},
+            }
+            for name, (package, models) in PROVIDERS.items()
         },
     }
+
+
+def _model(name: str) -> dict[str, Any]:
+    thinking = {"thinking": {"type": "enabled", "budgetTokens": 1024}}
+    return {"name": name, **({"reasoning": True, "options": thinking} if name == "claude-think" else {})}
