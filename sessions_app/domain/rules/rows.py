@@ -199,7 +199,7 @@ def _corrupt(context: Context, fault: RowFault) -> Finding:
     label = "Take the row out; the restore point keeps its bytes"
     if part is not None:
         choices = (Choice("quarantine", label, "lossy", (delete_part(part, why),)),)
-    elif message is not None and not is_v2(message):
+    elif message is not None and fault.table == "message":
         manual = bool(message.parts)
         label += f", with its {len(message.parts)} parts" if manual else ""
         choices = (Choice("quarantine", label, "lossy", (delete_message(message, why),)),)
