@@ -5,11 +5,15 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from sessions_app.domain.dialects import decode
+from sessions_app.domain.rowdoc import parse_value
+from sessions_app.domain.scan import scan
 from sessions_app.stores import open_bytes, open_store
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.intake import take_in
@@ -131,3 +135,18 @@ def test_words_about_an_archive_do_not_tell_where_the_server_keeps_its_files(tmp
     with pytest.raises(StoreError) as refused:
         take_in(content, tmp_path / "kept", name="a.zip")
     assert str(tmp_path) not in refused.value.words
+
+
+def test_thousands_of_calls_with_one_id_do_not_keep_the_scanner_busy_for_minutes():
+    state = {"status": "completed", "input": {}, "output": "x", "title": "t", "metadata": {}, "time": {"start": 1, "end": 2}}  # fmt: skip
+    part = json.dumps({"type": "tool", "callID": "dup", "tool": "bash", "state": state})
+    owner = {"message_id": "msg_1", "session_id": "ses_1", "time_created": 1, "time_updated": 1}
+    parts = [{"id": f"prt_{index:05}", **owner, "data": part} for index in range(6_000)]
+    message = {"id": "msg_1", "session_id": "ses_1", "time_created": 1, "time_updated": 1, "parts": parts}
+    data = {"role": "assistant", "modelID": "claude-x", "providerID": "anthropic"}
+    rows = parse_value({"session": {"id": "ses_1"}, "messages": [{**message, "data": json.dumps(data)}]})
+    decoded = decode(rows)
+    start = time.process_time()
+    found = scan(decoded).findings
+    assert any(one.rule == "duplicate-call-id-in-message" for one in found)
+    assert time.process_time() - start < 20  # squared it took minutes

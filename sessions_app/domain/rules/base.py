@@ -230,6 +230,10 @@ class Context:
         fitting = [one for one in found if not codes or not set(codes).isdisjoint(one.faults)]
         return min(fitting, key=lambda one: self._rank[id(one)], default=None)
 
+    def violations_of(self, part_id: str) -> Sequence[Violation]:
+        """The violations that name this part, in the provider's order."""
+        return self._by_part.get(part_id, ()) if part_id else ()
+
     @cached_property
     def _by_part(self) -> dict[str, list[Violation]]:
         return self._indexed(lambda violation: violation.part)

@@ -55,7 +55,7 @@ def _refused_id(context: Context, tool: ToolPart, collides: bool) -> Violation |
     if collides:
         return context.refusal(*_ID_CODES, parts=(tool.id,))
     return next(
-        (one for one in context.violations if one.part == tool.id and one.faults[:1] == ("call-id-charset",)),
+        (one for one in context.violations_of(tool.id) if one.faults[:1] == ("call-id-charset",)),
         None,
     )
 
