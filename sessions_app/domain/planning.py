@@ -13,6 +13,7 @@ from typing import Literal
 from .building import undisturbed
 from .dialects import apply, compile, decode
 from .lowering import body
+from .lowering.shared import Requests
 from .lowering.types import Body, LoweringError
 from .model import Row, Session
 from .repair import Operation, OperationError, Plan, RowChange
@@ -20,7 +21,7 @@ from .rowdoc import rows_hash
 from .rules import REGISTRY, Choice, Context, Facts, Finding, find_all
 from .target import Target, infer_target
 from .verdict import Verdict
-from .verdicts import verdict
+from .verdicts import judged_requests, verdict, verdict_on
 
 MAX_ROUNDS = 40
 """More rounds than overlapping faults of one message need; a bound against rules that would chase each other."""
@@ -283,6 +284,8 @@ class Preview:
     verdict_after: Verdict | None
     after: Session
     findings_after: tuple[Finding, ...]
+    requests: Requests
+    """What ``verdict_after`` judged; the verdicts of other protocols on ``after`` cost less with it."""
 
 
 @undisturbed
@@ -292,14 +295,17 @@ def preview(
     """Stored rows, what the model will see and verdicts before and after; all computed, nothing written."""
     goal = target or infer_target(session)
     after = applied(session, plan.changes)
+    requests = judged_requests(after, goal)
+    judged = verdict_on(requests, goal) if goal else None
     return Preview(
         rows=plan.changes,
         body_before=_body(session, goal),
         body_after=_body(after, goal),
         verdict_before=verdict(session, goal) if goal else None,
-        verdict_after=verdict(after, goal) if goal else None,
+        verdict_after=judged,
         after=after,
-        findings_after=tuple(find_all(Context(after, goal, facts))),
+        findings_after=tuple(find_all(Context(after, goal, facts, own=judged, requests=requests))),
+        requests=requests,
     )
 
 

@@ -17,7 +17,7 @@ from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import REGISTRY, Context, find_all
 from sessions_app.domain.rules.base import Finding
 from sessions_app.domain.target import PROTOCOLS, default_target
-from sessions_app.domain.verdicts import verdict
+from sessions_app.domain.verdicts import verdict_on
 from sessions_app.models import Session
 from sessions_app.services.repairing import (
     Actor,
@@ -256,7 +256,7 @@ def _verdicts(planned: Planned, preview: Preview) -> Iterable[Change]:
         after = (
             preview.verdict_after
             if mine
-            else verdict(preview.after, default_target(preview.after, protocol, "auto"))
+            else verdict_on(preview.requests, default_target(preview.after, protocol, "auto"))
         )
         words = (
             (after.refusal,)
