@@ -8,6 +8,44 @@ from urllib.parse import quote as url_quote
 from sessions_app.domain.target import Target
 
 
+def powershell_command(target: Target, file_name: str) -> str:
+    """The same for PowerShell. Bedrock signs its requests, which PowerShell cannot do by itself: "" there."""
+    model = url_quote(target.model, safe="")
+    known = {
+        "anthropic-messages": (
+            "https://api.anthropic.com/v1/messages",
+            {"x-api-key": "$env:ANTHROPIC_API_KEY", "anthropic-version": "'2023-06-01'"},
+        ),
+        "openai-chat": (
+            "https://api.openai.com/v1/chat/completions",
+            {"Authorization": '"Bearer $env:OPENAI_API_KEY"'},
+        ),
+        "openai-responses": (
+            "https://api.openai.com/v1/responses",
+            {"Authorization": '"Bearer $env:OPENAI_API_KEY"'},
+        ),
+        "gemini": (
+            f"https://generativelanguage.googleapis.com/v1beta/models/{model}:generateContent",
+            {"x-goog-api-key": "$env:GEMINI_API_KEY"},
+        ),
+    }
+    if target.protocol not in known:
+        return ""
+    url, headers = known[target.protocol]
+    pairs = "; ".join(f"{_ps(name)} = {value}" for name, value in headers.items())
+    return (
+        f"Invoke-RestMethod -Method Post -Uri {_ps(url)} `\n"
+        f"  -Headers @{{ {pairs} }} `\n"
+        f"  -ContentType 'application/json; charset=utf-8' -InFile {_ps(file_name)}"
+    )
+
+
+def _ps(text: str) -> str:
+    """A literal string of PowerShell: typographic quotes end one too."""
+    doubled = "".join(mark * 2 if mark in "'\u2018\u2019\u201a\u201b" else mark for mark in text)
+    return f"'{doubled}'"
+
+
 def curl_command(target: Target, file_name: str) -> str:
     """``curl`` for a POSIX shell."""
     model = url_quote(target.model, safe="")

@@ -45,6 +45,7 @@ urlpatterns: list[URLPattern] = [
     path("sessions/<int:session_id>/repairs/", tabs.repairs, name="session-repairs"),
     path("sessions/<int:session_id>/raw/", tabs.raw, name="raw"),
     path("sessions/<int:session_id>/more/", tabs.more, name="more"),
+    path("sessions/<int:session_id>/markdown/", session.as_markdown, name="session-markdown"),
     path("sessions/<int:session_id>/scan/", session.scan, name="scan"),
     path("sessions/<int:session_id>/relink/", storewide.relink, name="relink"),
     path("sessions/<int:session_id>/repair/", repairing.repair, name="repair"),

@@ -20,7 +20,7 @@ from sessions_app.domain.verdicts import verdict as judge
 from sessions_app.selectors.payloads import NoTarget, Payload, PayloadOptions, lowered_payload
 from sessions_app.selectors.rows import session_rows
 from sessions_app.web import present
-from sessions_app.web.curl import curl_command
+from sessions_app.web.curl import curl_command, powershell_command
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number, whole
 from sessions_app.web.shell import session_shell
 
@@ -74,6 +74,7 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     if made is not None:
         context["file_name"] = f"payload-{made.target.protocol}.json"
         context["curl"] = curl_command(made.target, context["file_name"])
+        context["powershell"] = powershell_command(made.target, context["file_name"])
     return render(request, "sessions/payload.html", context)
 
 

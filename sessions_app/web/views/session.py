@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponseBase
+from django.http import HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
@@ -21,6 +21,7 @@ from sessions_app.web.orders import ORDERS, order_context
 from sessions_app.web.parts import part_card
 from sessions_app.web.rail import fault_rail
 from sessions_app.web.shell import session_shell
+from sessions_app.web.transcript import PRINTED, markdown, piece
 from sessions_app.web.views.search import asked_text
 
 PRINT_PARTS = 2_000
@@ -39,6 +40,8 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
             request, session, order, clock()
         )
         return render(request, "sessions/order.html", context)
+    if request.GET.get("print") == "1":
+        return render(request, "sessions/print.html", _printed(request, session, table))
     if wants_partial(request, "earlier") or wants_partial(request, "later"):
         outline = session_outline(session, table)
         window = _window(request, session, outline, None)
@@ -57,6 +60,38 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
             request, "sessions/timeline.html", _page(request, session, outline, refresh.problem, table)
         )
     patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def _printed(request: HtmxRequest, session: Session, table: str) -> dict[str, Any]:
+    """The turns asked for (``from``), else all, with every text open up to a limit."""
+    outline = session_outline(session, table)
+    window = timeline_window(session, outline, since=whole(request.GET.get("from")) or 0, limit=PRINT_PARTS)
+    printed = [
+        (
+            turn,
+            [
+                (message, [piece(row, message.kind, PRINTED) for row in message.parts])
+                for message in turn.messages
+            ],
+        )
+        for turn in window.turns
+    ]
+    shell = session_shell(request, session.pk, "session")
+    return shell | {"outline": outline, "window": window, "printed": printed}
+
+
+@require_GET
+@allowed(VIEW)
+def as_markdown(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """The whole timeline as a Markdown file."""
+    session = load_session(session_id)
+    detail = session_shell(request, session_id, "session")["detail"]
+    outline = session_outline(session, request.GET.get("history", ""))
+    pieces = (text.encode("utf-8", "replace") for text in markdown(session, detail, outline))
+    response = StreamingHttpResponse(pieces, content_type="text/markdown; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="session-{session_id}.md"'
+    response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
