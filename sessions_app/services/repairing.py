@@ -356,6 +356,12 @@ def applied_mark(*, repair: Repair, now: datetime) -> None:
         )
 
 
+def _last_standing(session: Session) -> datetime | None:
+    """When the last repair that was not taken back was applied."""
+    standing = Repair.objects.filter(session=session, undoes=None, state=Repair.State.APPLIED)
+    return standing.order_by("-applied_at").values_list("applied_at", flat=True).first()
+
+
 def mirror_follow(*, repair: Repair, store: Store, now: datetime) -> None:
     """Bring the mirror to what was written and say what is left (design 5.5).
 
@@ -365,8 +371,7 @@ def mirror_follow(*, repair: Repair, store: Store, now: datetime) -> None:
     if session is None:
         return
     session.pending = True
-    if repair.undoes is None:
-        session.repaired_at = now
+    session.repaired_at = now if repair.undoes is None else _last_standing(session)
     session.save(update_fields=("pending", "repaired_at"))
     try:
         facts = store_facts(store=store, native=session.source.native, now=now, check=session.source.damage)

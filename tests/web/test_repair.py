@@ -241,3 +241,15 @@ def test_the_steps_of_a_plan_say_what_is_done_where_and_why(
     steps = re.search(r'<ol class="steps">(.*?)</ol>', page, re.DOTALL)
     assert steps is not None
     assert re.search(r"<li>(Delete|Replace) part prt_\w+: ", steps[1])
+
+
+def test_a_repair_that_was_taken_back_no_longer_counts_as_repaired(
+    alice: Client, blocked: Session, duplicate: Finding
+) -> None:
+    alice.post(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key})
+    blocked.refresh_from_db()
+    assert blocked.repaired_at is not None
+
+    alice.post(f"/repairs/{Repair.objects.get().public_id}/undo/")
+    blocked.refresh_from_db()
+    assert blocked.repaired_at is None
