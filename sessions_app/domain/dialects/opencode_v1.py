@@ -164,85 +164,90 @@ def _part(row: Row, index: int) -> Part:
         kind = ""
     if fault is None:
         fault = schema.part_fault(str(row.get("id", "")), kind, data)
-    build: Callable[..., Part] = _BUILDERS.get(kind, OtherPart)
-    fields = _FIELDS[kind](data) if kind in _FIELDS else {}
+    build, fields = _KINDS.get(kind, _OTHER)
     return build(
-        str(row.get("id", "")), str(row.get("message_id", "")), index, kind, data, raw, row, fault, **fields
+        str(row.get("id", "")),
+        str(row.get("message_id", "")),
+        index,
+        kind,
+        data,
+        raw,
+        row,
+        fault,
+        *fields(data),
     )
 
 
-def _text(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "text": data.get("text"),
-        "synthetic": data.get("synthetic") is True,
-        "ignored": bool(data.get("ignored")),
-    }
+def _none(data: Mapping[str, Any]) -> tuple[()]:
+    return ()
 
 
-def _reasoning(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {"text": data.get("text"), "metadata": _object(data.get("metadata"))}
+def _text(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Text, synthetic, ignored."""
+    return data.get("text"), data.get("synthetic") is True, bool(data.get("ignored"))
 
 
-def _tool(data: Mapping[str, Any]) -> dict[str, Any]:
+def _reasoning(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Text, metadata."""
+    return data.get("text"), _object(data.get("metadata"))
+
+
+def _tool(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Call id, tool, status, input, has_input, state, provider_executed, interrupted."""
     state = _object(data.get("state"))
     status = state.get("status")
     call_id = data.get("callID")
     tool = data.get("tool")
-    return {
-        "call_id": call_id if isinstance(call_id, str) else "",
-        "tool": tool if isinstance(tool, str) else "",
-        "status": status if isinstance(status, str) else "",
-        "input": state.get("input"),
-        "has_input": "input" in state,
-        "state": state,
-        "provider_executed": bool(_object(data.get("metadata")).get("providerExecuted")),
-        "interrupted": _object(state.get("metadata")).get("interrupted") is True,
-    }
+    return (
+        call_id if isinstance(call_id, str) else "",
+        tool if isinstance(tool, str) else "",
+        status if isinstance(status, str) else "",
+        state.get("input"),
+        "input" in state,
+        state,
+        bool(_object(data.get("metadata")).get("providerExecuted")),
+        _object(state.get("metadata")).get("interrupted") is True,
+    )
 
 
-def _step_finish(data: Mapping[str, Any]) -> dict[str, Any]:
+def _step_finish(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Reason, tokens, cost."""
     reason = data.get("reason")
-    return {
-        "reason": reason if isinstance(reason, str) else "",
-        "tokens": _object(data.get("tokens")),
-        "cost": data.get("cost", 0),
-    }
+    return reason if isinstance(reason, str) else "", _object(data.get("tokens")), data.get("cost", 0)
 
 
-def _file(data: Mapping[str, Any]) -> dict[str, Any]:
+def _file(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Mime, url, filename."""
     mime, url, name = data.get("mime"), data.get("url"), data.get("filename")
-    return {
-        "mime": mime if isinstance(mime, str) else "",
-        "url": url if isinstance(url, str) else "",
-        "filename": name if isinstance(name, str) else None,
-    }
+    return (
+        mime if isinstance(mime, str) else "",
+        url if isinstance(url, str) else "",
+        name if isinstance(name, str) else None,
+    )
 
 
-def _compaction(data: Mapping[str, Any]) -> dict[str, Any]:
+def _compaction(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Auto, overflow, tail."""
     tail = data.get("tail_start_id")
-    return {
-        "auto": data.get("auto") is True,
-        "overflow": data.get("overflow") is True,
-        "tail_start_id": tail if isinstance(tail, str) and tail else None,
-    }
+    return (
+        data.get("auto") is True,
+        data.get("overflow") is True,
+        tail if isinstance(tail, str) and tail else None,
+    )
 
 
-_FIELDS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "text": _text,
-    "reasoning": _reasoning,
-    "tool": _tool,
-    "step-finish": _step_finish,
-    "file": _file,
-    "compaction": _compaction,
-}
-_BUILDERS: dict[str, Callable[..., Part]] = {
-    "text": TextPart,
-    "reasoning": ReasoningPart,
-    "tool": ToolPart,
-    "step-start": StepStartPart,
-    "step-finish": StepFinishPart,
-    "file": FilePart,
-    "compaction": CompactionPart,
+type _Kind = tuple[Callable[..., Part], Callable[[Mapping[str, Any]], tuple[Any, ...]]]
+"""What a part of a kind is, and its own fields in their order."""
+
+_OTHER: _Kind = (OtherPart, _none)
+_KINDS: dict[str, _Kind] = {
+    "text": (TextPart, _text),
+    "reasoning": (ReasoningPart, _reasoning),
+    "tool": (ToolPart, _tool),
+    "step-start": (StepStartPart, _none),
+    "step-finish": (StepFinishPart, _step_finish),
+    "file": (FilePart, _file),
+    "compaction": (CompactionPart, _compaction),
 }
 
 

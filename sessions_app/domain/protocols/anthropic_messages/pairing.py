@@ -16,6 +16,8 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 
 def unanswered_calls(view: View) -> Iterator[Violation]:
     """A1: every client call is answered in the leading run of results behind its assistant turn."""
+    if "tool_use" not in view.kinds:
+        return
     for place, group in enumerate(view.groups):
         if group.role != "assistant":
             continue
@@ -37,6 +39,8 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
 
 def blocks_behind_calls(view: View) -> Iterator[Violation]:
     """A1, as a warning: text or thinking behind a call in one assistant message was reported to bring A1's error."""
+    if "tool_use" not in view.kinds:
+        return
     for message in view.messages:
         if message.role != "assistant":
             continue
@@ -79,6 +83,8 @@ def unknown_results(view: View) -> Iterator[Violation]:
 
 def unknown_server_results(view: View) -> Iterator[Violation]:
     """A2s: a server tool's result has its call earlier in the same assistant turn."""
+    if not any(kind.endswith("_tool_result") for kind in view.kinds):
+        return
     for group in view.groups:
         if group.role != "assistant":
             continue

@@ -98,10 +98,14 @@ def _marks(view: View) -> Iterator[tuple[str, Pointer, str]]:
     for block in view.blocks:
         if block.kind == "tool_result":
             for index, item in enumerate(objects(block.data.get("content"))):
-                yield from _mark(
-                    item, f"{block.position}.tool_result.content.{index}", (*block.pointer, "content", index)
-                )
-        yield from _mark(block.data, block.position, block.pointer)
+                if "cache_control" in item:
+                    yield from _mark(
+                        item,
+                        f"{block.position}.tool_result.content.{index}",
+                        (*block.pointer, "content", index),
+                    )
+        if "cache_control" in block.data:
+            yield from _mark(block.data, block.position, block.pointer)
 
 
 def _mark(item: dict[str, Any], position: str, pointer: Pointer) -> Iterator[tuple[str, Pointer, str]]:

@@ -21,7 +21,7 @@ def thinking_first(view: View) -> Iterator[Violation]:
 
     User text behind the results does not end the tool loop. Models that think adaptively are not held to it for certain.
     """
-    if not view.thinking_on:
+    if not view.thinking_on or "tool_use" not in view.kinds:
         return
     turns = [group for group in view.groups if group.role == "assistant"]
     for group in turns:
@@ -69,6 +69,8 @@ def thinking_while_off(view: View) -> Iterator[Violation]:
 def thinking_shape(view: View) -> Iterator[Violation]:
     """A23c and A23b: text and signature are there and are strings; an empty or odd signature is no signature."""
     request = view.request
+    if view.kinds.isdisjoint(THINKING):
+        return
     for block in view.blocks:
         if block.kind == "redacted_thinking":
             if not isinstance(block.data.get("data"), str):
@@ -91,7 +93,7 @@ def thinking_shape(view: View) -> Iterator[Violation]:
 
 def emptied_thinking(view: View) -> Iterator[Violation]:
     """A23, as a warning: thinking without text is right where the model omits it (wire-rules 1c), else perhaps emptied by someone."""
-    if view.request.model.omits_thinking:
+    if view.request.model.omits_thinking or "thinking" not in view.kinds:
         return
     for block in view.blocks:
         if block.kind == "thinking" and block.data.get("thinking") == "":
@@ -105,6 +107,8 @@ def emptied_thinking(view: View) -> Iterator[Violation]:
 
 def cached_thinking(view: View) -> Iterator[Violation]:
     """A15: no cache mark on thinking."""
+    if view.kinds.isdisjoint(THINKING):
+        return
     for block in view.blocks:
         if block.kind in THINKING and "cache_control" in block.data:
             where = f"{block.position}.{block.kind}.cache_control"

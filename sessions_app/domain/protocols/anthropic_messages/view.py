@@ -89,6 +89,8 @@ class View:
     blocks: list[Block]
     older: bool
     """The server is of unknown make: judged by what the recorded strict provider refuses (profiles.py)."""
+    kinds: frozenset[str]
+    """The kinds of blocks there are: a check of one that is not there looks at nothing."""
     thinking_on: bool
     """Manual thinking: the request says so, or the target is thinking and the request says nothing."""
 
@@ -108,7 +110,7 @@ def read(request: Request, older: bool = False) -> View:
     mode = thinking.get("type") if isinstance(thinking, dict) else None
     on = mode == "enabled" if mode is not None else request.target.thinking == "on"
     blocks = [block for message in messages for block in message.blocks]
-    return View(request, messages, groups, blocks, older, on)
+    return View(request, messages, groups, blocks, older, frozenset([block.kind for block in blocks]), on)
 
 
 def _message(index: int, data: dict[str, Any]) -> Message:
