@@ -142,6 +142,7 @@ def _selection(body: SelectionIn) -> Selection:
     if body.ids is not None:
         return Selection(ids=tuple(dict.fromkeys(body.ids)))
     wanted = SessionFilter.from_query(body.filter or {})
-    if wanted.ignored:
-        raise Problem(422, f"The filter does not understand {', '.join(wanted.ignored)}.")
+    unknown = wanted.ignored + SessionFilter.strangers(body.filter or {})
+    if unknown:
+        raise Problem(422, f"The filter does not understand {', '.join(unknown)}.")
     return Selection(filter=wanted)

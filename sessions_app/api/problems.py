@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
@@ -66,6 +67,15 @@ def install(api: NinjaAPI) -> None:
         return problem(
             422, "; ".join(f"{fault['at']}: {fault['what']}" for fault in places), {"errors": places}
         )
+
+    @api.exception_handler(RequestDataTooBig)
+    def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+        return problem(413, "The body is larger than this server takes; SUTURE_FORM_LIMIT raises the limit.")
+
+    @api.exception_handler(MultiPartParserError)
+    @api.exception_handler(SuspiciousOperation)
+    def _malformed(request: HttpRequest, error: Exception) -> HttpResponse:
+        return problem(400, str(error))
 
     @api.exception_handler(Http404)
     def _missing(request: HttpRequest, error: Http404) -> HttpResponse:

@@ -107,6 +107,11 @@ class SessionFilter:
                 ignored.append(f"{name}={','.join(given)}")
         return cls(**values, ignored=tuple(ignored))
 
+    @staticmethod
+    def strangers(query: Iterable[str]) -> tuple[str, ...]:
+        """Names that no filter has. Where something is done to all that fits, a name misspelt must not mean everything."""
+        return tuple(name for name in query if name not in _READERS)
+
     def to_query(self, **changes: Any) -> str:
         """The canonical query string, with ``changes`` applied (None takes a field out)."""
         names = {item.name for item in fields(self)} - {"ignored"}

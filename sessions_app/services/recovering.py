@@ -10,7 +10,7 @@ from sessions_app.models import Repair
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.journal import Journal
 
-from .repairing import applied_mark, mirror_follow
+from .repairing import applied_mark, failed_mark, mirror_follow
 from .writing import journal
 
 
@@ -53,5 +53,4 @@ def _settle(repair: Repair, kept: Journal, now: datetime) -> None:
             repair.verification = {"problem": problem.words}
             repair.save(update_fields=("verification",))
     elif state == "failed":
-        repair.state, repair.error = Repair.State.FAILED, "Interrupted before anything was written."
-        repair.save(update_fields=("state", "error"))
+        failed_mark(repair=repair, why="Interrupted before anything was written.")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import structlog
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from sessions_app import stores
 from sessions_app.domain import dialects, planning, rowdoc
@@ -306,11 +306,18 @@ def _write(
     )
     repair.backup_path, repair.backup_note = str(backup.path or ""), backup.skipped
     repair.change_count = len(changes)
-    with transaction.atomic():
-        repair.save()
-        RowChange.objects.bulk_create(
-            [RowChange.of(repair, place, change) for place, change in enumerate(changes)], batch_size=500
-        )
+    try:
+        with transaction.atomic():
+            repair.save()
+            RowChange.objects.bulk_create(
+                [RowChange.of(repair, place, change) for place, change in enumerate(changes)], batch_size=500
+            )
+    except IntegrityError as clash:
+        if repair.undoes is None:
+            raise
+        raise RepairRefused(
+            "state", f"Repair {repair.undoes.public_id} is being undone already. Look again in a moment."
+        ) from clash
     about = About(
         actor=actor.name,
         reason=actor.reason,
@@ -322,6 +329,10 @@ def _write(
     expect = {rows.id: repair.hash_before} if rows is not None else {}
     try:
         store.apply(changes, journal=journal(now), about=about, expect=expect)
+    except OSError as problem:  # raised before the first row is written: no restore point, no repair
+        words = f"Nothing was written: the restore point cannot be kept ({problem.strerror or problem})."
+        _refused(repair, words, now)
+        raise RepairRefused("store", words) from problem
     except (GuardRefused, StoreError) as refusal:
         _refused(repair, str(refusal), now)
         if isinstance(refusal, StoreError):
@@ -362,6 +373,14 @@ def _last_standing(session: Session) -> datetime | None:
     return standing.order_by("-applied_at").values_list("applied_at", flat=True).first()
 
 
+def failed_mark(*, repair: Repair, why: str) -> None:
+    """Nothing was written. An undo that failed lets go of the repair, so that it can be undone another time."""
+    if repair.undoes is not None:
+        why = f"Undo of {repair.undoes.public_id}: {why}"
+    repair.state, repair.error, repair.undoes = Repair.State.FAILED, values.shown(why), None
+    repair.save(update_fields=("state", "error", "undoes"))
+
+
 def mirror_follow(*, repair: Repair, store: Store, now: datetime) -> None:
     """Bring the mirror to what was written and say what is left (design 5.5).
 
@@ -398,8 +417,7 @@ def _verification(session: Session, repair: Repair) -> dict[str, Any]:
 
 
 def _refused(repair: Repair, why: str, now: datetime) -> None:
-    repair.state, repair.error = Repair.State.FAILED, values.shown(why)
-    repair.save(update_fields=("state", "error"))
+    failed_mark(repair=repair, why=why)
     audit_record(
         action="repair.refused",
         actor=repair.actor,

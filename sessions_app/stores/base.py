@@ -11,7 +11,7 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -260,7 +260,10 @@ class Store(ABC):
             at("prepared")
             seconds = self._write(net, expect or {}, at)
             at("committed")
-            journal.commit(entry.id)
+            # The rows are written. Where the journal's disk is full now, the entry stays "prepared", which the next start
+            # settles by the rows; it must not become "failed".
+            with suppress(OSError):
+                journal.commit(entry.id)
         at("marked")
         return Applied(entry.id, net, seconds)
 

@@ -85,7 +85,7 @@ _ROW = re.compile(r"\[(\d+)\]\[\\?\"(info|parts)\\?\"\](?:\[(\d+)\])?(?:\[\\?\"(
 def places(text: str) -> Iterator[Place]:
     """Every position in the text, in the styles of all providers."""
     for match in _MEMBER.finditer(text):
-        yield Place(match[0], ("messages", int(match[1]) - 1, "content", int(match[2]) - 1), BEDROCK)
+        yield Place(match[0], ("messages", _index(match[1]) - 1, "content", _index(match[2]) - 1), BEDROCK)
     for match in _ANTHROPIC.finditer(text):
         yield Place(
             match[0],
@@ -103,7 +103,7 @@ def places(text: str) -> Iterator[Place]:
     for match in _CONTENTS.finditer(text):
         yield Place(match[0], _pointer("contents", match[1], "parts", match[2]), GEMINI)
     for match in _GEMINI_WORDS.finditer(text):
-        yield Place(f"position {match[1]}", ("contents", max(int(match[1]) - 1, 0)), GEMINI)
+        yield Place(f"position {match[1]}", ("contents", max(_index(match[1]) - 1, 0)), GEMINI)
     for match in _ROW.finditer(text):
         pointer = _pointer("rows", match[1], "parts", match[3] if match[2] == "parts" else None)
         yield Place(match[0], (*pointer, match[4]) if match[4] else pointer, "")
@@ -117,13 +117,18 @@ def _dotted(text: str, match: re.Match[str]) -> str:
     return BEDROCK if re.search(r"toolResult|toolUse|Message object|ContentBlock", around) else ANTHROPIC
 
 
+def _index(digits: str) -> int:
+    """No history has more than a billion messages; Python refuses to read thousands of digits."""
+    return int(digits) if len(digits) < 10 else 10**9
+
+
 def _pointer(*steps: str | None) -> Pointer:
     """Steps in pairs of name and index, up to the first index that is not there."""
     out: list[str | int] = []
     for name, index in zip(steps[::2], steps[1::2], strict=True):
         if name is None or index is None:
             break
-        out += [name, int(index)]
+        out += [name, _index(index)]
     return tuple(out)
 
 

@@ -137,9 +137,11 @@ def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> R
 
 
 def _selection(options: dict[str, Any]) -> Selection:
-    wanted = SessionFilter.from_query(QueryDict(options["filter"]))
-    if wanted.ignored:
-        raise ValueError(f"The filter does not understand {', '.join(wanted.ignored)}.")
+    given = QueryDict(options["filter"])
+    wanted = SessionFilter.from_query(given)
+    unknown = wanted.ignored + SessionFilter.strangers(given)
+    if unknown:
+        raise ValueError(f"The filter does not understand {', '.join(unknown)}.")
     return Selection(filter=wanted)
 
 
