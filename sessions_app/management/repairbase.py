@@ -141,6 +141,8 @@ class RepairCommand(SutureCommand):
             write("Nothing to repair.")
         for repair in report.repairs:
             write(f"Repair {repair} is kept; take it back with: suture undo {repair}")
+        if report.repairs and report.backup:
+            self.say(f"A full backup of the file is {report.backup}")
 
 
 def _check_usage(path: str | None, output: str | None, patch: str | None, dry_run: bool, json: bool) -> None:

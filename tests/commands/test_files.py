@@ -507,6 +507,15 @@ def test_locate_reads_the_error_from_stdin(suture, poisoned):
     assert "duplicate-call-id" in run.out
 
 
+def test_a_repair_says_where_the_full_backup_is_and_restore_takes_it(suture, poisoned):
+    before = content(poisoned)
+    done = suture("repair", poisoned)
+    backup = done.err.split("A full backup of the file is ")[1].split("\n")[0]
+
+    assert suture("restore", backup, poisoned).code == 0
+    assert content(poisoned) == before
+
+
 def test_locate_without_a_store_explains_the_rule_and_says_what_to_name(suture, monkeypatch):
     monkeypatch.setattr(stores, "discover", list)
     run = suture("locate", "--error", "messages.209.content.1: `tool_use` ids must be unique")

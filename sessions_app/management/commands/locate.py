@@ -71,14 +71,19 @@ class Command(SutureCommand):
                 "This text names no rule that is known, and no place. Give the provider's own sentence."
             )
         elif not places:
-            self.say(
-                "No session here would raise it."
-                if looked
-                else "Name PATH, and --session where it is known, to see which stored part that is."
-            )
+            self.say(_next_step(readings, looked))
         for place in places:
             where = " ".join(word for word in (place["message"], place["part"]) if word)
             self.tell(f"  {place['session']}  {place['title']}" + (f": {where}" if where else ""))
+
+
+def _next_step(readings: list[Location], looked: bool) -> str:
+    """What to do where no stored part was found."""
+    if not looked:
+        return "Name PATH, and --session where it is known, to see which stored part that is."
+    if any(reading.rules for reading in readings):
+        return "No session here would raise it."
+    return "Name --session to see which stored part stands there."
 
 
 def _in_sessions(

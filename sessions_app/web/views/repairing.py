@@ -279,5 +279,5 @@ def _look(accepted: bool) -> present.Look:
 def _step(operation: Operation) -> str:
     """ "Delete part prt_1: the reason"."""
     place = operation.part_id or operation.message_id
-    done = " ".join(word for word in (operation.action, operation.subject, place) if word).capitalize()
+    done = " ".join(word for word in (operation.action.capitalize(), operation.subject, place) if word)
     return f"{done}: {operation.why}" if operation.why else done
