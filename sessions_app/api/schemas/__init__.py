@@ -1,0 +1,91 @@
+"""What goes in and what comes out, as the OpenAPI document says it."""
+
+from __future__ import annotations
+
+from .asking import AskIn, CompactionOut, ProbeIn, ProbeOut, ProbePage, QuestionOut
+from .bulk import BulkIn, BulkOut, BulkPage, BulkPreviewOut, RuleLineOut, SelectionIn, SkipOut
+from .common import NO_NUL, Count, Health, Id, In, Number, Protocol, Reason, Safety, Thinking, Words
+from .locate import LocatedOut, LocateIn, LocationOut, RaiserOut
+from .repairs import (
+    OperationOut,
+    PlanOut,
+    RepairApplyIn,
+    RepairDetailOut,
+    RepairIn,
+    RepairOut,
+    RepairPage,
+    RowChangeOut,
+    SkippedOut,
+    UndoIn,
+)
+from .sessions import (
+    FindingOut,
+    FindingsOut,
+    SessionDetailOut,
+    SessionOut,
+    SessionPage,
+    SessionQuery,
+    TargetOut,
+    VerdictOut,
+    ViolationOut,
+)
+from .sources import AttachIn, JobOut, SourceJobOut, SourceOut
+from .timeline import MessageOut, PartOut, TimelineOut, TurnOut
+
+__all__ = [
+    "NO_NUL",
+    "AskIn",
+    "AttachIn",
+    "BulkIn",
+    "BulkOut",
+    "BulkPage",
+    "BulkPreviewOut",
+    "CompactionOut",
+    "Count",
+    "FindingOut",
+    "FindingsOut",
+    "Health",
+    "Id",
+    "In",
+    "JobOut",
+    "LocateIn",
+    "LocatedOut",
+    "LocationOut",
+    "MessageOut",
+    "Number",
+    "OperationOut",
+    "PartOut",
+    "PlanOut",
+    "ProbeIn",
+    "ProbeOut",
+    "ProbePage",
+    "Protocol",
+    "QuestionOut",
+    "RaiserOut",
+    "Reason",
+    "RepairApplyIn",
+    "RepairDetailOut",
+    "RepairIn",
+    "RepairOut",
+    "RepairPage",
+    "RowChangeOut",
+    "RuleLineOut",
+    "Safety",
+    "SelectionIn",
+    "SessionDetailOut",
+    "SessionOut",
+    "SessionPage",
+    "SessionQuery",
+    "SkipOut",
+    "SkippedOut",
+    "SourceJobOut",
+    "SourceOut",
+    "TargetOut",
+    "Thinking",
+    "TimelineOut",
+    "TurnOut",
+    "UndoIn",
+    "VerdictOut",
+    "ViolationOut",
+    "Words",
+]

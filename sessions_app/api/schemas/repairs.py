@@ -1,0 +1,114 @@
+"""Plans and repairs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from .common import In, Reason, Safety, Thinking, Words
+from .sessions import VerdictOut
+
+
+class RepairIn(In):
+    """What to repair and how. Without rules: everything that is safe."""
+
+    rules: list[Words] = Field([], description="only findings of these rules", max_length=100)
+    safety: Safety = "safe"
+    choices: dict[Words, Words] = Field(
+        {}, description="finding key (or rule code) to the name of a choice", max_length=1000
+    )
+    messages: list[Words] = Field([], description="only findings at these messages", max_length=1000)
+    reason: Reason = ""
+    target: Words = Field("", description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
+    thinking: Thinking = "auto"
+    force: bool = Field(False, description="close stuck tools although a client has the file open")
+
+
+class OperationOut(Schema):
+    """One change of one part, message or session; its values are in the row changes."""
+
+    action: Literal["delete", "replace", "insert"]
+    subject: Literal["part", "message", "session"]
+    message: str
+    part: str
+    why: str
+
+
+class RowChangeOut(Schema):
+    """``before`` null: the row is new; ``after`` null: it goes away."""
+
+    table: str
+    key: dict[str, Any]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class SkippedOut(Schema):
+    finding: str
+    why: str
+
+
+class PlanOut(Schema):
+    """What a repair would do. Send ``rows_hash`` back as ``expected_hash`` to apply exactly this."""
+
+    rows_hash: str
+    findings: list[str] = Field(description="keys of the findings it repairs")
+    operations: list[OperationOut]
+    changes: list[RowChangeOut]
+    skipped: list[SkippedOut]
+    before: VerdictOut | None = Field(description="its target's verdict as stored")
+    after: VerdictOut | None = Field(description="the same after the repair; computed")
+    warning: str = Field(description="a client has the file open")
+    refusal: str = Field(description="why applying it would be refused now unless forced")
+
+
+class RepairApplyIn(RepairIn):
+    expected_hash: Words = Field("", description="rows_hash of the plan that was looked at")
+
+
+class RepairOut(Schema):
+    """An applied plan, or its undo."""
+
+    id: str
+    session: int | None
+    session_stored_id: str
+    session_title: str
+    source: int | None
+    batch: str | None
+    undoes: str | None
+    undone_by: str | None
+    state: Literal["planned", "applied", "undone", "failed"]
+    face: str
+    actor: str
+    reason: str
+    rules: list[str]
+    findings: list[str]
+    operations: list[dict[str, Any]]
+    change_count: int
+    hash_before: str
+    hash_after: str
+    backup: str
+    backup_note: str
+    verification: dict[str, Any]
+    error: str
+    created_at: dt.datetime
+    applied_at: dt.datetime | None
+    undone_at: dt.datetime | None
+
+
+class RepairDetailOut(RepairOut):
+    changes: list[RowChangeOut]
+
+
+class RepairPage(Schema):
+    items: list[RepairOut]
+    page: int
+    pages: int
+    total: int
+
+
+class UndoIn(In):
+    reason: Reason = ""

@@ -1,0 +1,156 @@
+"""Sessions, their verdicts and their findings."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any, Literal
+
+from ninja import Schema
+from pydantic import Field
+
+from .common import Count, Health, Number, Protocol, Words
+
+
+class SessionQuery(Schema):
+    """The filter of the sessions page."""
+
+    q: Words = Field("", description="words in title, directory or ids")
+    id: Words = Field(
+        "", description="a stored id (session, message, part or call) that the session is or holds"
+    )
+    health: list[Health] = Field([], description="any of these")
+    rule: Words = Field("", description="with a finding of this rule")
+    rejected: Protocol | None = Field(None, description="rejected by this protocol")
+    source: Number | None = None
+    model: Words = Field("", description="provider/model last used")
+    directory: Words = ""
+    has: Literal["duplicate", "orphan", "stuck", "leftovers"] | None = None
+    repaired: Literal["yes", "week", "no", "undone"] | None = None
+    since: dt.date | None = Field(None, description="updated on or after this day")
+    until: dt.date | None = None
+    min_parts: Count | None = None
+    max_parts: Count | None = None
+    sort: Literal[
+        "health",
+        "-health",
+        "title",
+        "-title",
+        "updated",
+        "-updated",
+        "parts",
+        "-parts",
+        "size",
+        "-size",
+        "findings",
+        "-findings",
+    ] = "health"
+
+
+class TargetOut(Schema):
+    """What the next call goes to."""
+
+    protocol: str = ""
+    provider: str = ""
+    model: str = ""
+    thinking: str = ""
+
+
+class SessionOut(Schema):
+    """A session, as in a list. Times in milliseconds are the client's; ``*_at`` are Suture's."""
+
+    id: int = Field(description="Suture's own number, {sid}")
+    stored_id: str
+    title: str
+    directory: str
+    project: str
+    source_id: int
+    source_name: str
+    parent: str = Field(description="stored id of the parent session")
+    version: str = Field(description="of the client that made it")
+    dialect: str
+    provider: str
+    model: str
+    turns: int
+    messages: int
+    parts: int
+    size: int = Field(description="bytes of stored JSON")
+    time_created: int | None
+    time_updated: int | None
+    time_archived: int | None
+    health: Health
+    stale: bool = Field(description="changed since it was scanned")
+    reasons: list[str]
+    blocked: int
+    at_risk: int
+    info: int
+    rejected_by: list[str]
+    target: TargetOut
+    imported: bool
+    missing: bool
+    error: str
+    scanned_at: dt.datetime | None
+    repaired_at: dt.datetime | None
+
+
+class SessionPage(Schema):
+    items: list[SessionOut]
+    page: int
+    pages: int
+    total: int
+    total_is_capped: bool
+    filter: str = Field(description="the filter in words")
+
+
+class ViolationOut(Schema):
+    """A rule of the protocol that the payload breaks."""
+
+    rule: str
+    error: str
+    position: str
+    message: str = ""
+    part: str = ""
+    certainty: str
+
+
+class VerdictOut(Schema):
+    """What a provider would answer to the history as it would be sent next."""
+
+    protocol: str
+    accepted: bool
+    own: bool = Field(description="it is the session's own target")
+    target: TargetOut
+    refusal: str
+    violations: list[ViolationOut]
+    warnings: list[ViolationOut]
+    not_checkable: list[str]
+
+
+class SessionDetailOut(SessionOut):
+    """A session with its verdicts and relatives."""
+
+    source_path: str
+    verdicts: list[VerdictOut]
+    children: list[int]
+    parent_id: int | None
+    repairs: int
+    safe_findings: int = Field(description="findings that a safe repair takes away")
+
+
+class FindingOut(Schema):
+    """A fault that a rule found."""
+
+    key: str
+    rule: str
+    severity: Literal["blocked", "at-risk", "info"]
+    safety: Literal["safe", "lossy", "manual"]
+    messages: list[str]
+    parts: list[str]
+    summary: str
+    details: dict[str, Any]
+
+
+class FindingsOut(Schema):
+    health: Health
+    scanned_at: dt.datetime | None
+    stale: bool
+    items: list[FindingOut]
