@@ -31,6 +31,7 @@ __all__ = [
     "session_page",
     "session_query",
     "session_tally",
+    "sessions_by_stored_id",
     "sessions_of",
     "top_findings",
 ]
@@ -239,6 +240,13 @@ def _row(session: Session) -> SessionRow:
 def sessions_of(ids: Iterable[int]) -> tuple[SessionRow, ...]:
     """The named sessions, the last updated first; at most 2,000 are looked at."""
     return _rows(Session.objects.filter(pk__in=list(ids)[:2000]).order_by("-time_updated", "-id"))
+
+
+def sessions_by_stored_id(source_id: int, stored_ids: Iterable[str]) -> dict[str, SessionRow]:
+    """Sessions of one source by their stored ids, those that are there."""
+    wanted = list(stored_ids)[:500]
+    rows = _rows(Session.objects.filter(source=source_id, stored_id__in=wanted)) if wanted else ()
+    return {row.stored_id: row for row in rows}
 
 
 def session_query(wanted: SessionFilter) -> QuerySet[Session]:

@@ -67,6 +67,19 @@ class MessageBlock:
     """Milliseconds since the message before, where that is five minutes or more."""
     continued: bool = False
     """The window begins in the middle of this message."""
+    model_before: str = ""
+    """The model of the last answer before it, where this answer is another's."""
+    above: int = 0
+    """Parts stored before it."""
+
+    @property
+    def compacts(self) -> bool:
+        """The conversation was compacted here, or was to be."""
+        return self.kind == "compaction" or any(part.kind == "compaction" for part in self.parts)
+
+    @property
+    def interrupted(self) -> bool:
+        return "abort" in str((self.error or {}).get("name") or (self.error or {}).get("type") or "").lower()
 
     @property
     def error(self) -> dict[str, Any] | None:
@@ -245,6 +258,7 @@ def _blocks(
     contents = _load(session, [head for _, heads in shown for head in heads])
     marks = _Marks(outline)
     previous = _time_before(outline, start)
+    answered = ""
     blocks = []
     for turn, heads in shown:
         messages = []
@@ -255,6 +269,10 @@ def _blocks(
             gap = head.time - previous if head.time and previous else 0
             previous = head.time or previous
             block = _message(stored, contents.parts[head.stored_id], marks, gap if gap >= IDLE else None)
+            used = f"{block.provider}/{block.model}" if block.kind == "assistant" and block.model else ""
+            changed = bool(used and answered and used != answered)
+            block = replace(block, above=head.first, model_before=answered if changed else "")
+            answered = used or answered
             messages.append(_cut(block, start - head.first, end - head.first))
         last = turn.first + turn.parts
         blocks.append(TurnBlock(turn, tuple(messages), continued=turn.first < start, cut=last > end))

@@ -59,6 +59,13 @@ class PartCard:
         return self.row.stored_id
 
     @property
+    def child(self) -> str:
+        """The stored id of the session that a sub-agent worked in, "" for every other part."""
+        metadata = _state(self.row.value or {}).get("metadata")
+        named = metadata.get("sessionId") if isinstance(metadata, dict) and self.row.kind == "tool" else None
+        return named if isinstance(named, str) else ""
+
+    @property
     def twin(self) -> Twin | None:
         return self.row.twin
 

@@ -12,7 +12,28 @@ function fail(target, words) {
   target?.removeAttribute?.("aria-busy");
 }
 
+// Progress is drawn each second and said at 0, 25, 50, 75 and 100 % only; the page's title follows it.
+let quarter = -1;
+function sayProgress() {
+  const percent = Number(document.querySelector("#progress[data-percent]")?.dataset.percent ?? NaN);
+  if (Number.isNaN(percent)) return;
+  document.title = document.title.replace(/^\d+ %/, `${percent} %`);
+  const now = Math.floor(percent / 25);
+  if (now === quarter) return;
+  quarter = now;
+  let region = document.getElementById("progress-said");
+  if (!region) {
+    region = document.createElement("p");
+    region.id = "progress-said";
+    region.className = "visually-hidden";
+    region.setAttribute("role", "status");
+    document.getElementById("main").append(region);
+  }
+  region.textContent = `${now * 25} % done`;
+}
+
 export function startSwaps() {
+  if (document.querySelector("#progress[hx-get]")) sayProgress();
   const body = document.body;
   let anchor = null;
   body.addEventListener("htmx:beforeRequest", (event) => event.detail.target?.setAttribute?.("aria-busy", "true"));
@@ -35,6 +56,7 @@ export function startSwaps() {
     }
   });
   body.addEventListener("htmx:afterSettle", (event) => {
+    if (quarter >= 0) sayProgress();
     if (anchor) {
       const first = document.getElementById(anchor.id);
       if (first) window.scrollBy({ top: first.getBoundingClientRect().top - anchor.top, behavior: "instant" });

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 from pytest_playwright_axe import Axe
 
-from sessions_app.models import Finding, Part, Repair, RepairBatch, Session, Source
+from sessions_app.models import Finding, IgnoredFinding, Part, Repair, RepairBatch, SavedView, Session, Source
 from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
 from tests.services.factories import NOW
 
@@ -25,12 +26,13 @@ pytestmark = [
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 NAMES = [
     "list", "filtered", "nothing", "timeline", "calm", "findings", "payload", "preview", "raw", "more", "part", "sources", "source", "store", "relink",
-    "repairs", "repair", "session repairs", "help", "locate", "missing", "bulk", "batch", "login",
+    "repairs", "repair", "session repairs", "help", "locate", "missing", "bulk", "batch", "sent", "after repair", "found", "search", "own view",
+    "print", "ignored", "login",
 ]  # fmt: skip
 
 
 @pytest.fixture
-def places(store: Source, blocked: Session) -> dict[str, str]:
+def places(store: Source, blocked: Session, signed_in: dict[str, str]) -> dict[str, str]:
     """Where each page is, with something on it."""
     other = Session.objects.filter(source=store, health="blocked").exclude(pk=blocked.pk)[0]
     repair_apply(session=other, options=RepairOptions(), actor=Actor("alice"), now=NOW)
@@ -38,6 +40,12 @@ def places(store: Source, blocked: Session) -> dict[str, str]:
     healthy = Session.objects.filter(source=store, health="healthy")[0]
     part = Part.objects.filter(session=blocked, kind="tool")[0]
     finding = Finding.objects.filter(session=blocked, rule__startswith="duplicate")[0]
+    view = SavedView.objects.create(
+        owner=User.objects.get(username="alice"), name="Mine", query="health=blocked", created_at=NOW
+    )
+    IgnoredFinding.objects.create(
+        session=blocked, key=finding.key, rule=finding.rule, reason="known", actor="alice", created_at=NOW
+    )
     base = f"/sessions/{blocked.pk}"
     return {
         "list": "/",
@@ -63,6 +71,13 @@ def places(store: Source, blocked: Session) -> dict[str, str]:
         "missing": "/sessions/99999/",
         "bulk": "/bulk/?health=blocked",
         "batch": f"/bulk/{batch.public_id}/",
+        "sent": f"{base}/?order=sent",
+        "after repair": f"{base}/?order=repaired",
+        "found": f"{base}/?find=a",
+        "search": "/search/?q=a",
+        "own view": f"/?health=healthy&view={view.pk}",
+        "print": f"{base}/?print=1",
+        "ignored": f"{base}/findings/",
         "login": "/login/",
     }
 

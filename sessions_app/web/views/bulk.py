@@ -31,6 +31,7 @@ from sessions_app.services.bulk import (
 from sessions_app.services.bulkpreview import bulk_preview
 from sessions_app.tasks import bulk_enqueue
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock
+from sessions_app.web.jobs import nobody_works
 
 STOP_POLLING = 286
 """htmx's word for: do not ask again."""
@@ -97,6 +98,7 @@ def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
         "section": "repairs",
         "batch": found,
         "active": active,
+        "nobody": active and nobody_works(clock()),
         "percent": 100 * found.done // found.total if found.total else 100,
         "to_undo": applied_count(found),
         "troubles": [result for result in found.results if result["outcome"] == "failed"][:SHOWN_RESULTS],

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from sessions_app.models import Repair, Session
 from sessions_app.selectors.searching import session_search
+from sessions_app.selectors.sessions import sessions_by_stored_id
 from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
@@ -167,7 +168,13 @@ def _turns(session: Session, outline: Outline, window: Window) -> dict[str, Any]
         )
         for turn in window.turns
     ]
-    return {"turns": cards, "window": window, "turn_total": len(outline.turns)}
+    named = {card.child for _, messages in cards for _, parts in messages for card in parts if card.child}
+    return {
+        "turns": cards,
+        "window": window,
+        "turn_total": len(outline.turns),
+        "agents": sessions_by_stored_id(session.source_id, named),
+    }
 
 
 def _window(request: HtmxRequest, session: Session, outline: Outline, at: int | None) -> Window:

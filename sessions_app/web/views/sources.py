@@ -18,6 +18,7 @@ from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock
+from sessions_app.web.jobs import nobody_works
 
 
 @require_GET
@@ -114,6 +115,7 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         "job": job,
         "running": running,
         "late": running and _late(job),
+        "nobody": running and nobody_works(clock()),
     }
     if request.htmx and request.htmx.target == "progress":
         # At its end the whole page is new: the facts and the problems too.
