@@ -50,6 +50,10 @@ class SutureCommand(BaseCommand, ABC):
             # Whoever read our output has seen enough; Python must not complain again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
+        except OSError as problem:
+            raise CommandError(
+                f"{problem.filename or 'file'}: {problem.strerror}", returncode=BAD_USAGE
+            ) from problem
         if code:
             sys.exit(code)
 

@@ -76,7 +76,10 @@ class RepairCommand(SutureCommand):
         wanted = self._options(options)
         for told in journal_recover(now=datetime.now(UTC)):
             self.say(told)
-        with open_path(path) as original, written(original, output, dry_run or bool(patch)) as store:
+        with (
+            open_path(path) as original,
+            written(_apart(original, output, patch), output, dry_run or bool(patch)) as store,
+        ):
             report = file_repair(
                 store=store,
                 options=wanted,
@@ -166,6 +169,17 @@ def _lines(session: SessionOutcome) -> Iterator[str]:
         yield f"  not repaired, {key.partition(':')[0]}: {why}"
     for summary in session.left:
         yield f"  still blocked: {summary}"
+
+
+def _apart(original: Store, *results: str | None) -> Store:
+    """The store, where no result would be written over it: that would go around the guard and the restore point."""
+    for result in results:
+        named = bool(result) and result != "-" and Path(result or "").exists() and original.path.exists()
+        if named and original.path.samefile(result or ""):
+            raise ValueError(
+                f"{result} is the file that is read; leave the option out to repair it in place."
+            )
+    return original
 
 
 @contextmanager

@@ -26,4 +26,7 @@ def database_is_there() -> bool:
 def database_prepare() -> None:
     """Make the data directory and bring the tables up to date."""
     Path(settings.SUTURE_DATA_DIR).mkdir(parents=True, exist_ok=True, mode=0o700)
+    if connection.vendor == "sqlite" and not connection.is_in_memory_db():
+        # Transcripts are in it; the files that SQLite makes beside it take over its permissions.
+        Path(connection.settings_dict["NAME"]).touch(mode=0o600, exist_ok=True)
     call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
