@@ -62,7 +62,7 @@ def scan(
     findings = find_all(context)
     findings += unexplained(context, findings)
     others = _other_models(session, goal, thinking) if goal else []
-    places = _refused_places(judged)
+    places = _refused_places(judged, findings)
     health, reasons = _health(findings, judged.get(goal.protocol) if goal else None, others)
     return SessionScan(
         goal, tuple(_reactions(finding, places) for finding in findings), judged, health, reasons
@@ -159,13 +159,17 @@ def _health(
 
 
 type _Places = Mapping[ProtocolName, frozenset[tuple[str, str]]]
-"""Per protocol the places it refuses: (rule code, part), or (rule code, message) where no part is named."""
+"""Per protocol the places it refuses: (rule code, part), or (rule code, message) where no finding of that rule names the part: a
+provider may point at the block beside the one at fault."""
 
 
-def _refused_places(judged: Mapping[ProtocolName, Verdict]) -> _Places:
+def _refused_places(judged: Mapping[ProtocolName, Verdict], findings: Iterable[Finding]) -> _Places:
+    claimed = {(finding.rule, part) for finding in findings for part in finding.parts}
     return {
         protocol: frozenset(
-            (code, one.part or one.message) for one in verdict.violations for code in one.faults
+            (code, one.part if (code, one.part) in claimed else one.message)
+            for one in verdict.violations
+            for code in one.faults
         )
         for protocol, verdict in judged.items()
     }

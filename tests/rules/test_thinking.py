@@ -181,3 +181,13 @@ def test_a_kimi_call_without_reasoning_is_blocked_with_thinking_and_has_no_repai
     session = V1(target).user("a").assistant(start(), tool("c"), finish()).user("b").decoded()
     finding = found(session, "reasoning-field-missing", target)
     assert (finding.severity, finding.safety, finding.choices) == ("blocked", "manual", ())
+
+
+def test_a_refusal_at_the_text_beside_unsigned_thinking_is_laid_to_the_thinking() -> None:
+    result = scanned(unsigned_tool_turn(), CLAUDE_THINKING)
+    finding = next(one for one in result.findings if one.rule == "thinking-unsigned")
+    (violation,) = result.verdicts["anthropic-messages"].violations
+
+    assert violation.part not in finding.parts
+    assert "anthropic-messages" in finding.details["refused_by"]
+    assert "anthropic-messages" not in finding.details["accepted_by"]
