@@ -31,7 +31,7 @@ HITS = 500
 SHOWN = 50
 SECONDS = 2.0
 """How long a search of all sessions reads before it says how far it came."""
-_CHUNK = 100
+_CHUNK = 400
 """Sessions that are read at a time."""
 _AROUND = 70
 

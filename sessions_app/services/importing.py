@@ -36,6 +36,8 @@ FORGOTTEN = timedelta(minutes=10)
 CHECK_SECONDS = 30.0
 """The longest that an import spends on asking SQLite whether the file is whole."""
 _LIST_BATCH = 500
+_AHEAD = 100
+"""Pending sessions whose order is looked up at once."""
 
 
 def source_attach(
@@ -102,12 +104,15 @@ def source_import(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
             if job.started_at is None:
                 _begin(job, store, clock)
             facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)
+            waiting: list[int] = []
             while time.monotonic() < deadline:
                 if _cancelled(job, clock):
                     return False
-                if not _read_next(job, store, facts, clock):
+                session = _next(job, waiting)
+                if session is None:
                     _finish(job, ImportJob.State.DONE, clock)
                     return False
+                _read(session, job, store, facts, clock)
     except StoreError as problem:
         if problem.kind in BUSY:
             return True
@@ -230,16 +235,26 @@ def _mark_pending(source: Source, stored_ids: Iterable[str]) -> None:
         Session.objects.filter(source=source, stored_id__in=batch).update(pending=True, missing_since=None)
 
 
-def _read_next(job: ImportJob, store: Store, facts: Facts, clock: Clock) -> bool:
-    """Read one pending session; False where none is left."""
-    session = (
-        Session.objects.filter(source=job.source, pending=True)
-        .select_related("source")
-        .order_by("-time_updated", "-id")
-        .first()
-    )
-    if session is None:
-        return False
+def _next(job: ImportJob, waiting: list[int]) -> Session | None:
+    """The next pending session, None where none is left. ``waiting`` keeps the keys of those behind it: looking for each anew would
+    pass by all that are done each time."""
+    while True:
+        if not waiting:
+            pending = Session.objects.filter(source=job.source, pending=True)
+            newest = pending.order_by("-time_updated", "-id").values_list("pk", flat=True)
+            waiting += reversed(newest[:_AHEAD])
+            if not waiting:
+                return None
+        # One that somebody opened meanwhile is not pending any more.
+        session = (
+            Session.objects.filter(pk=waiting.pop(), pending=True).select_related("source").order_by().first()
+        )
+        if session is not None:
+            return session
+
+
+def _read(session: Session, job: ImportJob, store: Store, facts: Facts, clock: Clock) -> None:
+    """Read one session and count it."""
     try:
         session_read(session=session, store=store, facts=facts, now=clock())
         job.parts += session.part_count
@@ -258,7 +273,6 @@ def _read_next(job: ImportJob, store: Store, facts: Facts, clock: Clock) -> bool
         job.failed += 1
     job.heartbeat_at = clock()
     job.save(update_fields=("parts", "done", "failed", "heartbeat_at"))
-    return True
 
 
 def _cancelled(job: ImportJob, clock: Clock) -> bool:

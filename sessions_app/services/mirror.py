@@ -110,7 +110,7 @@ def session_write(
             pk=session.pk
         )  # two readers of one session take turns (PostgreSQL)
         _sync(Message, session, messages, _MESSAGE, change)
-        found = Message.objects.filter(session=session).values_list("table", "stored_id", "pk")
+        found = Message.objects.filter(session=session).order_by().values_list("table", "stored_id", "pk")
         parts = [*_parts(session, rows, known, {(table, stored_id): key for table, stored_id, key in found})]
         _sync(Part, session, parts, _PART, change)
         for name, value in session_fields(rows.session).items():
@@ -262,7 +262,7 @@ def _sync(
     model: type[Model], session: Session, wanted: list[_Columns], names: tuple[str, ...], change: MirrorChange
 ) -> None:
     """Make the stored rows equal to ``wanted``, whose places are their positions."""
-    found = model._default_manager.filter(session=session).values_list("pk", "position", *names)
+    found = model._default_manager.filter(session=session).order_by().values_list("pk", "position", *names)
     stored: dict[Any, tuple[Any, ...]] = {row[2:4]: row for row in found.iterator(chunk_size=_BATCH)}
     fresh: list[_Columns] = []
     altered: list[Model] = []
