@@ -25,7 +25,6 @@ from sessions_app.domain.processor.events import (
 from sessions_app.domain.processor.failures import failure_of
 from sessions_app.domain.processor.ports import Execute
 
-
 _LOOK = 1.0
 """Seconds after which a wait looks whether it was cancelled: not every cancel can wake it."""
 

@@ -22,6 +22,7 @@ from tests.stores_of import session_of
 
 pytestmark = pytest.mark.django_db
 
+admin.autodiscover()  # as the urls do when the first page is asked for
 MODELS = list(apps.get_app_config("sessions_app").get_models())
 
 
