@@ -373,3 +373,11 @@ def test_it_can_be_told_which_sessions_would_raise_an_error() -> None:
     called = make_target("acme", "m-1")
     assert raised_by(reading, verdict(DUPLICATE, called))
     assert not raised_by(reading, verdict(session(user(text("q"))), called))
+
+
+def test_an_error_cut_short_behind_its_position_is_still_known() -> None:
+    found = locate("messages.209.content.0.type: Expected ...")[0]
+
+    assert found.rules == ("A21",)
+    assert found.faults[0] == "thinking-not-first"
+    assert found.position == "messages.209.content.0"

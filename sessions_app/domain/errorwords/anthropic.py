@@ -94,7 +94,7 @@ ANTHROPIC_WORDS: tuple[Words, ...] = (
     ),
     words(r"roles must alternate between user and assistant", ANTHROPIC, "A20", "role-order", ORDER),
     words(
-        r"expected thinking or redacted_thinking, but found",
+        r"expected thinking or redacted_thinking, but found|content\.\d+\.type: expected",
         ANTHROPIC,
         "A21",
         "thinking-not-first thinking-lost-on-error thinking-unsigned",
