@@ -64,11 +64,13 @@ bench: setup
 e2e: setup client browser
 	SUTURE_E2E=all $(PY) -m pytest -n $(JOBS) -m "e2e or client" $(ARGS)
 
-# The real opencode, in a private folder; its package is whole without install scripts.
+# The real opencode, in a private folder. Its one install script puts the machine's own program in place; newer npm leaves it out.
 client: $(CLIENT)
 
 $(CLIENT):
 	npm install --prefix .local/client --no-save --no-fund --no-audit --ignore-scripts opencode-ai@$(CLIENT_VERSION)
+	cd .local/client/node_modules/opencode-ai && node postinstall.mjs
+	$(CLIENT) --version
 
 browser:
 	@command -v chromium >/dev/null || .ci/packages chromium

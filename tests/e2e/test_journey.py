@@ -65,7 +65,9 @@ def test_bodies_open_in_place(page: Page, store: Source, blocked: Session) -> No
 
 def test_the_filter_swaps_the_list_and_the_address_follows(page: Page, store: Source) -> None:
     page.goto("/")
-    page.get_by_label("Rejected by").select_option("openai-chat")
+    page.get_by_role("search", name="Filter sessions").get_by_label("Rejected by").select_option(
+        "openai-chat"
+    )
     page.wait_for_url("**rejected=openai-chat**")
     expect(page.locator(".sentence")).to_contain_text("rejected by OpenAI Chat")
     page.go_back()
@@ -91,7 +93,7 @@ def test_shortcuts_can_be_turned_off_and_never_act_in_a_field(page: Page, store:
     page.keyboard.type("jjx")
     expect(page.locator("#q")).to_have_value("jjx")
     page.goto("/help/")
-    page.locator(".menu > summary").click()
+    page.get_by_role("banner").locator(".menu > summary").click()
     page.locator("#shortcuts").select_option("off")
     page.wait_for_load_state("networkidle")
     page.goto("/")
@@ -109,7 +111,7 @@ def test_a_copy_button_says_that_it_copied(page: Page, store: Source, blocked: S
 
 def test_the_theme_is_chosen_and_stays(page: Page, store: Source) -> None:
     page.goto("/")
-    page.locator(".menu > summary").click()
+    page.get_by_role("banner").locator(".menu > summary").click()
     page.locator("#theme").select_option("dark")
     page.wait_for_load_state("networkidle")
     page.goto("/sources/")
