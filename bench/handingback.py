@@ -31,17 +31,12 @@ def main() -> int:
             rows = store.read(session)
         size = sum(len(str(row["data"])) for row in rows.parts)
         print(f"handing back: one session, {len(rows.parts):,} parts, {size / 1e6:.1f} MB of JSON")
-        changes = [
-            RowChange("part", {"id": row["id"]}, row, {**row, "data": row["data"] + " "})
-            for row in rows.parts
-        ]
+        changes = [RowChange("part", {"id": row["id"]}, row, {**row, "data": row["data"] + " "}) for row in rows.parts]
         guarded = [extent(rows)]
         slowest = min(
             _timed("fresh ids", lambda: renamed([rows]), size),
             _timed("export", lambda: export_documents([rows]), size),
-            _timed(
-                "patch of every part", lambda: patch_sql(changes, made_for="bench", extents=guarded), size
-            ),
+            _timed("patch of every part", lambda: patch_sql(changes, made_for="bench", extents=guarded), size),
             _timed("mask for a bundle", lambda: redacted(rows), size),
         )
     return int(slowest < LEAST)

@@ -1,4 +1,5 @@
-"""Attaching, importing and scanning a database of 100,000 parts, and opening one of its sessions: ``python -m bench.importing``."""
+"""Attaching, importing and scanning a database of 100,000 parts, and opening one of its sessions: ``python -m
+bench.importing``."""
 
 from __future__ import annotations
 

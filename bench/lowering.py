@@ -1,7 +1,8 @@
-"""How fast a V2 session of 20,000 items is decoded and lowered, and how much memory that takes: ``python -m bench.lowering``.
+"""How fast a V2 session of 20,000 items is decoded and lowered, and how much memory that takes: ``python -m
+bench.lowering``.
 
-Every figure stands beside a plain ``json.loads`` + ``json.dumps`` of the same session in the same run, so that runs on different
-machines can be compared by their ratios. An item is one content item of an assistant message.
+Every figure stands beside a plain ``json.loads`` + ``json.dumps`` of the same session in the same run, so that runs on
+different machines can be compared by their ratios. An item is one content item of an assistant message.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ FOREIGN = (*PLAIN, "naïve", "café", "—", "всё", "зелёное", "✓")
 
 
 def session(items: int, seed: int = 1) -> SessionRows:
-    """A generation 3 session with ``items`` content items in turns of a prompt and some steps, as a working agent leaves it."""
+    """A generation 3 session with ``items`` content items in turns of a prompt and some steps, as a working agent
+    leaves it."""
     dice = random.Random(seed)
     rows: list[dict[str, Any]] = []
 
@@ -71,9 +73,7 @@ def session(items: int, seed: int = 1) -> SessionRows:
         seq = len(rows)
         data["time"] = {"created": 1_790_000_000_000 + seq}
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        rows.append(
-            {"id": f"msg_{seq:08d}", "session_id": "ses_bench", "type": kind, "seq": seq, "data": text}
-        )
+        rows.append({"id": f"msg_{seq:08d}", "session_id": "ses_bench", "type": kind, "seq": seq, "data": text})
 
     made = 0
     while made < items:

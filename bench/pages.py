@@ -1,6 +1,8 @@
-"""How long the server takes for pages over 10,000 sessions, and of a session of 20,000 parts: ``python -m bench.pages``.
+"""How long the server takes for pages over 10,000 sessions, and of a session of 20,000 parts: ``python -m
+bench.pages``.
 
-The requests go through the whole stack of the project (middleware, view, template) in this process. ``queries`` must not grow with rows.
+The requests go through the whole stack of the project (middleware, view, template) in this process. ``queries`` must
+not grow with rows.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import Any
 
 SESSIONS = 10_000
 LIST, LONG = 0.25, 2.0
-"""Seconds of processor time that a list and a page of the long session may take at most. The long session's file is attached, so its
-page reads it anew; a search inside conversations stops by itself after two seconds."""
+"""Seconds of processor time that a list and a page of the long session may take at most. The long session's file is
+attached, so its page reads it anew; a search inside conversations stops by itself after two seconds."""
 
 
 def main() -> int:
@@ -72,7 +74,8 @@ def _imported(path: Path, **shape: int) -> Any:
 
 
 def _multiplied(session: Any) -> None:
-    """10,000 rows of sessions out of the few of a source, each with its verdicts left out: lists do not look at parts."""
+    """10,000 rows of sessions out of the few of a source, each with its verdicts left out: lists do not look at
+    parts."""
     from sessions_app.models import Session
 
     names = [field.attname for field in Session._meta.concrete_fields if field.attname != "id"]

@@ -1,7 +1,7 @@
 """How many text deltas a second go through the processor into a store: ``python -m bench.processor``.
 
-Two stores: an opencode database in a file, and the mirror (a SQLite database of Django's). Deltas come from a list, so the figure is that
-of the processor with its persistence; each store is written every 250 ms of the real clock.
+Two stores: an opencode database in a file, and the mirror (a SQLite database of Django's). Deltas come from a list, so
+the figure is that of the processor with its persistence; each store is written every 250 ms of the real clock.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ def main() -> int:
 
         django.setup()
         slow = [
-            rate < FLOOR
-            for rate in (_timed("opencode's file", _file_store(folder)), _timed("mirror", _mirror(folder)))
+            rate < FLOOR for rate in (_timed("opencode's file", _file_store(folder)), _timed("mirror", _mirror(folder)))
         ]
         from django.db import connections
 

@@ -1,7 +1,7 @@
 """Scanning, planning and previewing: ``python -m bench.scanning``.
 
-Many small sessions, one of 20,000 parts, and the same one with a fault in every tenth call. Each figure is processor time, beside a
-plain ``json.loads`` + ``json.dumps`` of the same rows in the same run.
+Many small sessions, one of 20,000 parts, and the same one with a fault in every tenth call. Each figure is processor
+time, beside a plain ``json.loads`` + ``json.dumps`` of the same rows in the same run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def _preview(rows: SessionRows) -> None:
 
 
 def _broken(rows: SessionRows) -> SessionRows:
-    """A copy in which every tenth call is left running, has its neighbour's id, an odd id or arguments that are no object."""
+    """A copy in which every tenth call is left running, has its neighbour's id, an odd id or arguments that are no
+    object."""
     dice = random.Random(1)
     parts = [dict(row) for row in rows.parts]
     neighbour = ""

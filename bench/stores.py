@@ -1,4 +1,5 @@
-"""Reading a database of 100,000 parts: opening, listing, one session, all of them, what changed, and one guarded write."""
+"""Reading a database of 100,000 parts: opening, listing, one session, all of them, what changed, and one guarded
+write."""
 
 from __future__ import annotations
 

@@ -42,10 +42,7 @@ def data_directory_is_usable(app_configs: Sequence[Any] | None, **kwargs: Any) -
 def sqlite_is_on_a_local_disk(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """suture.E002: SQLite's WAL needs shared memory, which a network file system does not give."""
     database = settings.DATABASES["default"]
-    if (
-        "sqlite" not in database["ENGINE"]
-        or filesystem_of(Path(database["NAME"])) not in _NETWORK_FILESYSTEMS
-    ):
+    if "sqlite" not in database["ENGINE"] or filesystem_of(Path(database["NAME"])) not in _NETWORK_FILESYSTEMS:
         return []
     return [
         Error(

@@ -8,8 +8,8 @@ from sessions_app.services.handback.handing import Handed
 
 
 def attachment(made: Handed) -> HttpResponseBase:
-    """The file as an attachment, its notes in ``X-Suture-Note``. To be called while the hand-back is open; a file may be gone from
-    its folder afterwards, the open handle keeps its content."""
+    """The file as an attachment, its notes in ``X-Suture-Note``. To be called while the hand-back is open; a file may
+    be gone from its folder afterwards, the open handle keeps its content."""
     response: HttpResponseBase
     if made.path is None:
         response = HttpResponse(made.data, content_type=made.content_type)

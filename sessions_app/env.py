@@ -1,7 +1,7 @@
 """Settings from the environment, typed, failing loudly.
 
-Every reader names the variable, what it held and what was expected when a value cannot be used. ``NAME_FILE`` may name a file
-that holds the value of ``NAME`` (container secrets).
+Every reader names the variable, what it held and what was expected when a value cannot be used. ``NAME_FILE`` may name
+a file that holds the value of ``NAME`` (container secrets).
 """
 
 from __future__ import annotations

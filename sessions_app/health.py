@@ -22,7 +22,8 @@ def healthz(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_not_required
 def readyz(request: HttpRequest) -> JsonResponse:
-    """The database answers and its tables are up to date; 503 with the reason otherwise. ``worker``: one says that it lives."""
+    """The database answers and its tables are up to date; 503 with the reason otherwise. ``worker``: one says that it
+    lives."""
     try:
         executor = MigrationExecutor(connection)
         pending = executor.migration_plan(executor.loader.graph.leaf_nodes())

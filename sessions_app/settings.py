@@ -1,7 +1,7 @@
 """Settings, from the environment (docs/settings.md lists the variables).
 
-What is unsafe has to be asked for: without any variable Suture serves loopback only, keeps everything in its data directory
-and signs with a key made there.
+What is unsafe has to be asked for: without any variable Suture serves loopback only, keeps everything in its data
+directory and signs with a key made there.
 """
 
 from __future__ import annotations
@@ -119,9 +119,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
 ]
-_PREFIX = (
-    "__Host-" if SUTURE_HTTPS else ""
-)  # browsers take the prefix only with Secure, so not on plain loopback
+_PREFIX = "__Host-" if SUTURE_HTTPS else ""  # browsers take the prefix only with Secure, so not on plain loopback
 SESSION_COOKIE_NAME = f"{_PREFIX}suture_session"
 SESSION_COOKIE_SECURE = SUTURE_HTTPS
 SESSION_COOKIE_HTTPONLY = True
@@ -173,7 +171,8 @@ SUTURE_UPLOAD_LIMIT = env.integer("SUTURE_UPLOAD_LIMIT", 10 * 1024**3, minimum=1
 SUTURE_ATTACH_ROOTS = env.listing(
     "SUTURE_ATTACH_ROOTS", ["/"] if set(ALLOWED_HOSTS) <= {"localhost", "127.0.0.1", "[::1]"} else []
 )
-"""Folders below which files of this machine may be attached: everything where only this machine is served, else what is named."""
+"""Folders below which files of this machine may be attached: everything where only this machine is served, else what is
+named."""
 SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
 """Bytes of a database up to which a full backup is made before a repair (design 5.2)."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("SUTURE_FORM_LIMIT", 8 * 1024**2, minimum=1)

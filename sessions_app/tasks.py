@@ -73,7 +73,8 @@ def compaction_run(job_id: int, **kwargs: Any) -> None:
 def start(*, alone: bool) -> list[str]:
     """At worker start: settle interrupted writes, take up what lost its worker, judge again what older rules judged.
 
-    ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns what to tell.
+    ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns
+    what to tell.
     """
     silence = timedelta(0) if alone else SILENCE
     told = [*recovering.journal_recover(now=timezone.now()), *_settle(timezone.now(), silence)]

@@ -9,7 +9,8 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 
 
 class LimitedUploadHandler(TemporaryFileUploadHandler):
-    """Stops a request whose files together pass ``SUTURE_UPLOAD_LIMIT`` bytes; ``request.upload_too_large`` says so then."""
+    """Stops a request whose files together pass ``SUTURE_UPLOAD_LIMIT`` bytes; ``request.upload_too_large`` says so
+    then."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -11,9 +11,7 @@ from django.test import override_settings
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    immediate = {
-        "default": {"BACKEND": "django.tasks.backends.immediate.ImmediateBackend", "QUEUES": ["default"]}
-    }
+    immediate = {"default": {"BACKEND": "django.tasks.backends.immediate.ImmediateBackend", "QUEUES": ["default"]}}
     with override_settings(
         SUTURE_DATA_DIR=tmp_path_factory.mktemp("data"),
         TASKS=immediate,

@@ -1,8 +1,8 @@
 """Where the tests' data lies: sessions the real client wrote, goldens and cases.
 
 The data is packed in ``tests/data/*.tar.xz`` (77 MB of databases are half a megabyte there) and unpacked once into a
-temporary folder named by the archive's hash, which every test process of the machine shares. Treat it as read-only: a test
-that writes to a database copies it to its ``tmp_path`` first.
+temporary folder named by the archive's hash, which every test process of the machine shares. Treat it as read-only: a
+test that writes to a database copies it to its ``tmp_path`` first.
 """
 
 from __future__ import annotations

@@ -29,9 +29,7 @@ class RuleFilter(admin.SimpleListFilter):
     parameter_name = "rule"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        counts = (
-            Finding.objects.order_by().values_list("rule").annotate(sessions=Count("session", distinct=True))
-        )
+        counts = Finding.objects.order_by().values_list("rule").annotate(sessions=Count("session", distinct=True))
         return [(rule, f"{rule} ({sessions})") for rule, sessions in counts.order_by("rule")]
 
     def queryset(self, request: HttpRequest, sessions: QuerySet[Session]) -> QuerySet[Session]:

@@ -89,8 +89,7 @@ def _body(operation: dict[str, Any]) -> tuple[Field, ...]:
 def _schemas(document: dict[str, Any]) -> tuple[Schema, ...]:
     found = document.get("components", {}).get("schemas", {})
     return tuple(
-        Schema(name, shape.get("description", ""), _properties(shape))
-        for name, shape in sorted(found.items())
+        Schema(name, shape.get("description", ""), _properties(shape)) for name, shape in sorted(found.items())
     )
 
 

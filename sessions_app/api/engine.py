@@ -45,7 +45,8 @@ ERRORS = dict.fromkeys((404, 409, 422, 503), ProblemOut)
     summary="Ask the provider whether it accepts a session",
 )
 def session_probe(request: HttpRequest, sid: Id, body: ProbeIn) -> Any:
-    """Without ``send``: host, size and digest of what would be sent. With it: the provider's answer, its words resolved to the part.
+    """Without ``send``: host, size and digest of what would be sent. With it: the provider's answer, its words resolved
+    to the part.
 
     ``digest`` makes sure that what is sent is what was shown; 409 otherwise, and where no endpoint is configured.
     """
@@ -67,9 +68,7 @@ def session_probe(request: HttpRequest, sid: Id, body: ProbeIn) -> Any:
     return probe_document(probe)
 
 
-@router.get(
-    "sessions/{sid}/probes", response={200: ProbePage, 404: ProblemOut}, summary="Probes of a session"
-)
+@router.get("sessions/{sid}/probes", response={200: ProbePage, 404: ProblemOut}, summary="Probes of a session")
 def session_probes(request: HttpRequest, sid: Id, page: PageNumber = 1, per_page: PerPage = 50) -> Any:
     """What providers answered, newest first."""
     session = session_for_reading(request, sid)
@@ -82,7 +81,8 @@ def session_probes(request: HttpRequest, sid: Id, page: PageNumber = 1, per_page
     summary="Summarise a session",
 )
 def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
-    """Without ``send``: host and size. With it, a summary is made in the background (202); look at it, then apply it."""
+    """Without ``send``: host and size. With it, a summary is made in the background (202); look at it, then apply
+    it."""
     session = session_for_repair(request, sid)
     asked = {"target": body.target, "thinking": body.thinking}
     now = timezone.now()
@@ -99,9 +99,7 @@ def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
                     "digest": "",
                 },
             )
-        job = compacting.compaction_start(
-            session=session, actor=Actor(actor(request), "api"), now=now, **asked
-        )
+        job = compacting.compaction_start(session=session, actor=Actor(actor(request), "api"), now=now, **asked)
     except probing.ProbeRefused as refusal:
         raise _problem(refusal) from refusal
     compaction_enqueue(job)
@@ -120,9 +118,7 @@ def compaction_get(request: HttpRequest, number: Id) -> Any:
     return compaction_document(found(Compaction, pk=number))
 
 
-@router.post(
-    "compactions/{number}/cancel", response={200: CompactionOut, 404: ProblemOut}, summary="Cancel a summary"
-)
+@router.post("compactions/{number}/cancel", response={200: CompactionOut, 404: ProblemOut}, summary="Cancel a summary")
 def compaction_stop(request: HttpRequest, number: Id) -> Any:
     """Stop asking; nothing is written."""
     require(request, REPAIR)
@@ -132,9 +128,7 @@ def compaction_stop(request: HttpRequest, number: Id) -> Any:
     return compaction_document(job)
 
 
-@router.post(
-    "compactions/{number}/apply", response={200: RepairOut, **ERRORS}, summary="Write a ready summary"
-)
+@router.post("compactions/{number}/apply", response={200: RepairOut, **ERRORS}, summary="Write a ready summary")
 def compaction_write(request: HttpRequest, number: Id, body: UndoIn) -> Any:
     """Write what the client itself would have written for this summary; a repair, undone as any other."""
     require(request, REPAIR)

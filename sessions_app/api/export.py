@@ -55,10 +55,11 @@ def session_export(
     ] = "fresh",
     children: Annotated[bool, Query(description="an export with the subagents' sessions, as a zip")] = False,
 ) -> HttpResponseBase:
-    """``rows``: every row as stored, Suture's own lossless document. ``export``: what ``opencode import`` takes, under fresh ids.
-    ``patch``: SQL for ``sqlite3 opencode.db < patch.sql`` that repairs the session in one transaction, and changes nothing where a row is
-    not what it was; ``undo`` takes it back. ``database``, ``tree``: a copy of the whole store with this session repaired; log-ins are
-    blanked. ``report``: Markdown for a ticket. ``bundle``: the rows with every text masked."""
+    """``rows``: every row as stored, Suture's own lossless document. ``export``: what ``opencode import`` takes, under
+    fresh ids. ``patch``: SQL for ``sqlite3 opencode.db < patch.sql`` that repairs the session in one transaction, and
+    changes nothing where a row is not what it was; ``undo`` takes it back. ``database``, ``tree``: a copy of the whole
+    store with this session repaired; log-ins are blanked. ``report``: Markdown for a ticket. ``bundle``: the rows with
+    every text masked."""
     session = session_for_reading(request, sid)
     now = timezone.now()
     options = HandOptions(

@@ -28,8 +28,8 @@ router = Router(tags=["locate"])
     summary="What an error text points at",
 )
 def locate_error(request: HttpRequest, body: LocateIn) -> Any:
-    """Paste a provider's error. With a session it is resolved to message and part; without one, sessions that would raise it
-    are named."""
+    """Paste a provider's error. With a session it is resolved to message and part; without one, sessions that would
+    raise it are named."""
     require(request, VIEW)
     if body.session is None:
         readings = locate(body.error)

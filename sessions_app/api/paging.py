@@ -12,9 +12,7 @@ PageNumber = Annotated[int, Query(ge=1, le=10_000_000)]
 PerPage = Annotated[int, Query(ge=1, le=200)]
 
 
-def page_of[M: Model](
-    found: QuerySet[M], page: int, per_page: int, document: Callable[[M], Any]
-) -> dict[str, Any]:
+def page_of[M: Model](found: QuerySet[M], page: int, per_page: int, document: Callable[[M], Any]) -> dict[str, Any]:
     """One page as a document; a number beyond the end is the last page."""
     total = found.order_by().count()
     pages = max(1, -(-total // per_page))

@@ -58,7 +58,8 @@ def session_payload(
     canonical: Canonical = False,
     redact: Redact = False,
 ) -> HttpResponse:
-    """The body byte for byte as the session's client would write it. A client that cannot make a request is a 409 with its own words.
+    """The body byte for byte as the session's client would write it. A client that cannot make a request is a 409 with
+    its own words.
 
     ``X-Suture-Target`` names the target, ``X-Suture-Verified`` says whether recordings confirm this writer.
     """

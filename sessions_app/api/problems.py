@@ -64,9 +64,7 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(ValidationError)
     def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
         places = [{"at": _place(fault["loc"]), "what": fault["msg"]} for fault in error.errors]
-        return problem(
-            422, "; ".join(f"{fault['at']}: {fault['what']}" for fault in places), {"errors": places}
-        )
+        return problem(422, "; ".join(f"{fault['at']}: {fault['what']}" for fault in places), {"errors": places})
 
     @api.exception_handler(RequestDataTooBig)
     def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:

@@ -70,16 +70,16 @@ def session_plan(request: HttpRequest, sid: Id, body: RepairIn = ALL_SAFE) -> An
 
 @router.post("sessions/{sid}/repair", response={200: RepairOut, **ERRORS}, summary="Repair a session")
 def session_repair(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
-    """Apply a repair to the session's file; refused with 409 where there is nothing to repair or the session changed meanwhile."""
+    """Apply a repair to the session's file; refused with 409 where there is nothing to repair or the session changed
+    meanwhile."""
     session = session_for_repair(request, sid)
     return _apply(request, session, _options(session, body), body)
 
 
-@router.post(
-    "sessions/{sid}/dedupe", response={200: RepairOut, **ERRORS}, summary="Dedupe repeated calls of a session"
-)
+@router.post("sessions/{sid}/dedupe", response={200: RepairOut, **ERRORS}, summary="Dedupe repeated calls of a session")
 def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
-    """Tool parts of one message that share a call id: keep the most informative one; two completed ones that differ are renamed apart."""
+    """Tool parts of one message that share a call id: keep the most informative one; two completed ones that differ are
+    renamed apart."""
     return _preset(request, session_for_repair(request, sid), "dedupe", body)
 
 
@@ -89,7 +89,8 @@ def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SA
     summary="Drop tool calls whose thinking was lost",
 )
 def session_drop(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
-    """Failed turns whose thinking cannot be sent again lose their tool calls and results. Lossy in the store, hence by name only."""
+    """Failed turns whose thinking cannot be sent again lose their tool calls and results. Lossy in the store, hence by
+    name only."""
     return _preset(request, session_for_repair(request, sid), "drop", body)
 
 
@@ -124,7 +125,8 @@ def repair_get(request: HttpRequest, rid: Words) -> Any:
 
 @router.post("repairs/{rid}/undo", response={200: RepairOut, **ERRORS}, summary="Undo a repair")
 def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn = NO_REASON) -> Any:
-    """Put every row back as it was, if nothing else has changed them meanwhile. The answer is the undo, a repair of its own."""
+    """Put every row back as it was, if nothing else has changed them meanwhile. The answer is the undo, a repair of its
+    own."""
     require(request, REPAIR)
     repair = _repair(rid)
     try:
@@ -136,9 +138,7 @@ def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn = NO_REASON)
 
 def refused(refusal: RepairRefused) -> Problem:
     """Nothing was written; the words say why."""
-    return Problem(
-        REFUSALS.get(refusal.kind, 409), refusal.words, kind=refusal.kind, changed=list(refusal.changed)
-    )
+    return Problem(REFUSALS.get(refusal.kind, 409), refusal.words, kind=refusal.kind, changed=list(refusal.changed))
 
 
 def _repairs() -> QuerySet[Repair]:
@@ -149,9 +149,7 @@ def _repair(rid: str) -> Repair:
     return found(_repairs(), public_id=rid)
 
 
-def _apply(
-    request: HttpRequest, session: Session, options: RepairOptions, body: RepairApplyIn
-) -> dict[str, Any]:
+def _apply(request: HttpRequest, session: Session, options: RepairOptions, body: RepairApplyIn) -> dict[str, Any]:
     try:
         repair = repair_apply(
             session=session,
@@ -168,9 +166,7 @@ def _apply(
 
 def _preset(request: HttpRequest, session: Session, name: str, body: RepairApplyIn) -> dict[str, Any]:
     preset = PRESETS[name].options
-    options = _options(
-        session, body.model_copy(update={"rules": list(preset.rules), "safety": preset.safety})
-    )
+    options = _options(session, body.model_copy(update={"rules": list(preset.rules), "safety": preset.safety}))
     return _apply(request, session, options, body)
 
 

@@ -49,9 +49,7 @@ def session_get(request: HttpRequest, sid: Id) -> Any:
     return _detail(detail)
 
 
-@router.get(
-    "sessions/{sid}/findings", response={200: FindingsOut, 404: ProblemOut}, summary="Findings of a session"
-)
+@router.get("sessions/{sid}/findings", response={200: FindingsOut, 404: ProblemOut}, summary="Findings of a session")
 def session_findings(request: HttpRequest, sid: Id) -> Any:
     """The findings of the last scan, in the order of the session."""
     session = session_for_reading(request, sid)

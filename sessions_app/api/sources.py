@@ -60,7 +60,8 @@ def sources_list(request: HttpRequest) -> Any:
     openapi_extra=_BODY,
 )
 def source_create(request: HttpRequest) -> Any:
-    """Attach a path of this machine (JSON), or upload a file (multipart). Its sessions are listed at once and read in the background."""
+    """Attach a path of this machine (JSON), or upload a file (multipart). Its sessions are listed at once and read in
+    the background."""
     require(request, SOURCES)
     try:
         source, job = _upload(request) if request.content_type == "multipart/form-data" else _attach(request)
@@ -84,7 +85,8 @@ def source_read_again(request: HttpRequest, number: Id) -> Any:
 
 @router.delete("sources/{number}", response={204: None, 404: ProblemOut}, summary="Delete a source")
 def source_remove(request: HttpRequest, number: Id) -> Any:
-    """Delete what was imported from it, and of an upload the stored copy, for good. An attached file itself is left alone."""
+    """Delete what was imported from it, and of an upload the stored copy, for good. An attached file itself is left
+    alone."""
     require(request, SOURCES)
     source_delete(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
     return Status(204, None)

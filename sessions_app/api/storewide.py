@@ -54,7 +54,8 @@ class HiddenOut(Schema):
 
 
 class StoreOut(Schema):
-    """The source as a whole. ``check`` is what SQLite says of the file: ok, damaged, unfinished, "" for what is no database."""
+    """The source as a whole. ``check`` is what SQLite says of the file: ok, damaged, unfinished, "" for what is no
+    database."""
 
     check: str
     messages: list[str]
@@ -147,7 +148,8 @@ def source_store(request: HttpRequest, number: Id) -> Any:
     summary="Recover a damaged database",
 )
 def source_save(request: HttpRequest, number: Id) -> Any:
-    """Save what can be saved into a new file, which becomes a source of its own; its note counts the rows lost. The old file is only read."""
+    """Save what can be saved into a new file, which becomes a source of its own; its note counts the rows lost. The old
+    file is only read."""
     require(request, SOURCES)
     try:
         source, job, _ = source_recover(
@@ -184,7 +186,8 @@ def source_tidied(request: HttpRequest, number: Id) -> Any:
     summary="Bring sessions into another store",
 )
 def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
-    """Insert sessions of a storage tree, an export or an older database into the database that the client reads. A dry run unless told."""
+    """Insert sessions of a storage tree, an export or an older database into the database that the client reads. A dry
+    run unless told."""
     require(request, REPAIR)
     try:
         outcomes, job = source_adopt(

@@ -23,9 +23,7 @@ from .schemas import Id, TimelineOut
 router = Router(tags=["sessions"])
 
 
-@router.get(
-    "sessions/{sid}/timeline", response={200: TimelineOut, 404: ProblemOut}, summary="Timeline of a session"
-)
+@router.get("sessions/{sid}/timeline", response={200: TimelineOut, 404: ProblemOut}, summary="Timeline of a session")
 def session_timeline(
     request: HttpRequest,
     sid: Id,

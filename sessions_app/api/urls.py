@@ -16,7 +16,8 @@ from .problems import problem
 
 
 def _open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """The API asks for credentials itself (a 401, no redirect to a login page), and refuses methods in its own words."""
+    """The API asks for credentials itself (a 401, no redirect to a login page), and refuses methods in its own
+    words."""
 
     @csrf_exempt  # sessions are checked by auth.Login; bearer tokens need no check
     @functools.wraps(view, assigned=())

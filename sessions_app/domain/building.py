@@ -10,8 +10,8 @@ from functools import wraps
 def undisturbed[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     """``function``, run without the collector of cycles, which would look at everything built so far again and again.
 
-    For functions that build trees of plain values, a session's messages or bodies: they leave no cycles, so nothing waits to be
-    freed but what reference counts free at once. Nested calls and calls in other threads do no harm.
+    For functions that build trees of plain values, a session's messages or bodies: they leave no cycles, so nothing
+    waits to be freed but what reference counts free at once. Nested calls and calls in other threads do no harm.
     """
 
     @wraps(function)

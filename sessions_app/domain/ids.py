@@ -1,4 +1,5 @@
-"""Ids that sort where they are inserted (format A8: order is the text order of ids; 12 hex digits that wrap every 795 days)."""
+"""Ids that sort where they are inserted (format A8: order is the text order of ids; 12 hex digits that wrap every 795
+days)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def stamp_of(time_ms: int) -> int:
 
 
 def mint_between(low: str | None, high: str | None) -> str:
-    """A new id that sorts after ``low`` and before ``high`` (None = no bound on that side), the same for the same bounds.
+    """A new id that sorts after ``low`` and before ``high`` (None = no bound on that side), the same for the same
+    bounds.
 
     Ids in the client's form give one in that form, of the same epoch. Raises ValueError where nothing fits.
     """

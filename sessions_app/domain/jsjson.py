@@ -1,11 +1,12 @@
 """JSON as JavaScript reads and writes it (format B6, wire-rules 6.8 F14).
 
-``loads`` gives plain Python values in *JavaScript form*: object keys in JavaScript's order, and numbers rounded to doubles and
-held so that they print as JavaScript prints them (integral numbers below 1e21 are ``int``). ``dumps`` writes what
-``JSON.stringify`` writes, without spaces; ``encode`` is the faster half of it for values that are in that form already.
+``loads`` gives plain Python values in *JavaScript form*: object keys in JavaScript's order, and numbers rounded to
+doubles and held so that they print as JavaScript prints them (integral numbers below 1e21 are ``int``). ``dumps``
+writes what ``JSON.stringify`` writes, without spaces; ``encode`` is the faster half of it for values that are in that
+form already.
 
-The work is done by msgspec's C code. What JavaScript does differently is put right in one walk over the decoded value, and
-texts that msgspec refuses (lone surrogates, numbers out of range) take a slower way through the standard library.
+The work is done by msgspec's C code. What JavaScript does differently is put right in one walk over the decoded value,
+and texts that msgspec refuses (lone surrogates, numbers out of range) take a slower way through the standard library.
 """
 
 from __future__ import annotations
@@ -52,9 +53,8 @@ _encode = msgspec.json.Encoder(enc_hook=_spell).encode
 def loads(text: str) -> Json:
     """The value of ``text`` as ``JSON.parse`` gives it, in JavaScript form.
 
-    Raises:
-        ValueError: where ``JSON.parse`` throws (NaN, Infinity, a byte order mark, a no-break space, ...), or the nesting is so deep
-            that no stack holds it.
+    Raises: ValueError: where ``JSON.parse`` throws (NaN, Infinity, a byte order mark, a no-break space, ...), or the
+        nesting is so deep that no stack holds it.
     """
     try:
         # Encoded here, since msgspec would leave the encoded text cached in the string for as long as that lives.
@@ -69,7 +69,8 @@ _SEPARATORS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def encode(value: Json) -> str:
-    """``JSON.stringify`` of a value in JavaScript form (from ``loads``, ``to_js``, or built of such values and of strings)."""
+    """``JSON.stringify`` of a value in JavaScript form (from ``loads``, ``to_js``, or built of such values and of
+    strings)."""
     try:
         return _encode(value).decode()
     except (ValueError, OverflowError, RecursionError):
@@ -77,14 +78,14 @@ def encode(value: Json) -> str:
 
 
 def encoded(value: Json) -> bytes:
-    """As ``encode``, in UTF-8. Raises ``UnicodeEncodeError`` where a string holds half a surrogate pair, ``RecursionError`` or
-    ``OverflowError`` for what no encoder in C holds."""
+    """As ``encode``, in UTF-8. Raises ``UnicodeEncodeError`` where a string holds half a surrogate pair,
+    ``RecursionError`` or ``OverflowError`` for what no encoder in C holds."""
     return _encode(value)
 
 
 def line(value: Json) -> str:
-    """As ``encode``, for one line of NDJSON: the line separators that JSON leaves bare (U+0085, U+2028, U+2029) are escaped, since
-    some readers split there."""
+    """As ``encode``, for one line of NDJSON: the line separators that JSON leaves bare (U+0085, U+2028, U+2029) are
+    escaped, since some readers split there."""
     return encode(value).translate(_SEPARATORS)
 
 
@@ -218,7 +219,8 @@ _quote = json.encoder.encode_basestring
 
 
 def _write(value: Any) -> str:
-    """``JSON.stringify`` in plain Python, for strings with surrogate halves and for nesting that recursion cannot follow."""
+    """``JSON.stringify`` in plain Python, for strings with surrogate halves and for nesting that recursion cannot
+    follow."""
     out: list[str] = []
     stack: list[Any] = [value]
     while stack:

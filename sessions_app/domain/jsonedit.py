@@ -1,7 +1,7 @@
 """Edits inside JSON text that leave every byte they do not name alone (design 4).
 
-Duplicate keys, odd white space, numbers no double holds and lone-surrogate escapes survive. Where a key is there twice, the
-last one counts, as for every JSON reader, and that one is edited; removing the key removes all of its members.
+Duplicate keys, odd white space, numbers no double holds and lone-surrogate escapes survive. Where a key is there twice,
+the last one counts, as for every JSON reader, and that one is edited; removing the key removes all of its members.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class _Member(NamedTuple):
 def edit(raw: str, edits: Iterable[Edit]) -> str:
     """``raw`` with each edit made in turn. Raises ``EditError`` where a path does not fit.
 
-    A missing last key is added at the end of its object; objects on the way to it are created. An array takes indexes it has,
-    and its own length to append. Removing what is not there changes nothing.
+    A missing last key is added at the end of its object; objects on the way to it are created. An array takes indexes
+    it has, and its own length to append. Removing what is not there changes nothing.
     """
     for change in edits:
         raw = _edit(raw, change)
@@ -52,7 +52,8 @@ def raw_at(raw: str, path: JsonPath) -> str:
 
 
 def items_at(raw: str, path: JsonPath) -> list[str]:
-    """The text of every item of the array at ``path``, as it is written. Raises ``EditError`` where there is no array."""
+    """The text of every item of the array at ``path``, as it is written. Raises ``EditError`` where there is no
+    array."""
     members, _ = _members(raw, _find(raw, path)[0])
     return [raw[member.value : member.end] for member in members]
 
@@ -101,9 +102,7 @@ def _remove(raw: str, path: JsonPath) -> str:
 def _insert(raw: str, at: int, end: int, members: list[_Member], step: str | int, text: str) -> str:
     opening = raw[at]
     if (opening == "{") != isinstance(step, str) or (opening == "[" and step != len(members)):
-        raise EditError(
-            f"no place {step!r} in {'an object' if opening == '{' else f'an array of {len(members)}'}"
-        )
+        raise EditError(f"no place {step!r} in {'an object' if opening == '{' else f'an array of {len(members)}'}")
     new = f"{jsjson.dumps(step)}:{text}" if opening == "{" else text
     if members:
         return f"{raw[: members[-1].end]},{new}{raw[members[-1].end :]}"
@@ -133,11 +132,7 @@ def _find(raw: str, path: JsonPath) -> tuple[int, int]:
 
 def _member(members: list[_Member], step: str | int, opening: str) -> _Member | None:
     if isinstance(step, str):
-        return (
-            next((member for member in reversed(members) if member.key == step), None)
-            if opening == "{"
-            else None
-        )
+        return next((member for member in reversed(members) if member.key == step), None) if opening == "{" else None
     return members[step] if opening == "[" and 0 <= step < len(members) else None
 
 
@@ -183,7 +178,8 @@ def _key(raw: str, at: int) -> str:
 
 
 def _end(raw: str, at: int) -> int:
-    """The offset behind the value that starts at ``at``. Inside a value that is passed over, only brackets and strings are read."""
+    """The offset behind the value that starts at ``at``. Inside a value that is passed over, only brackets and strings
+    are read."""
     first = raw[at : at + 1]
     if first == '"' or (first and first not in "{["):
         matched = (_STRING if first == '"' else _SCALAR)(raw, at)

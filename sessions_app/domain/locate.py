@@ -1,7 +1,8 @@
 """From an error text to the rule, the position and the stored part (rules.md 3, wire-rules 0.1, issue B item 7).
 
-The text may be a bare message, a provider's JSON, JSON wrapped in JSON by gateways, or a log with lines around it. Indexes in it
-count messages of the request, so with a session the history is lowered the same way and the body's provenance leads to the row.
+The text may be a bare message, a provider's JSON, JSON wrapped in JSON by gateways, or a log with lines around it.
+Indexes in it count messages of the request, so with a session the history is lowered the same way and the body's
+provenance leads to the row.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ TEXT_LIMIT = 64 * 1024
 class Location:
     """One reading of an error text.
 
-    ``rules`` are ids of wire-rules, ``faults`` rule codes of rules.md, ``means`` a sentence for people. ``position`` is as the text
-    writes it ("" = none), ``pointer`` the path in the body it stands for. ``message`` and ``part`` are stored ids, "" where nothing
-    was found or no session was given; ``by`` says what led there: "violation" (the session really breaks this rule), "position",
-    "id" or "".
+    ``rules`` are ids of wire-rules, ``faults`` rule codes of rules.md, ``means`` a sentence for people. ``position`` is
+    as the text writes it ("" = none), ``pointer`` the path in the body it stands for. ``message`` and ``part`` are
+    stored ids, "" where nothing was found or no session was given; ``by`` says what led there: "violation" (the session
+    really breaks this rule), "position", "id" or "".
     """
 
     rules: tuple[str, ...]
@@ -53,8 +54,8 @@ class Location:
 def locate(text: str, session: Session | None = None, target: Target | None = None) -> list[Location]:
     """Readings of an error text, the likeliest first; [] where it says nothing that is known and points at nothing.
 
-    With a session each reading is resolved to the message and part at fault, if that can be told. ``target`` is who was called;
-    default: the session's own, in the protocol that the text speaks.
+    With a session each reading is resolved to the message and part at fault, if that can be told. ``target`` is who was
+    called; default: the session's own, in the protocol that the text speaks.
     """
     texts = messages(text[:TEXT_LIMIT])
     readings = list(_readings(texts))
@@ -101,13 +102,12 @@ def _entries(texts: list[str], anything: bool) -> list[Words]:
     exact = [entry for entry in found if not entry.general]
     if found or not anything:
         return exact or found
-    return [
-        Words(re.compile(""), "", (), (), "Suture does not know these words; this is what they point at.")
-    ]
+    return [Words(re.compile(""), "", (), (), "Suture does not know these words; this is what they point at.")]
 
 
 def _fitting(places: list[Place], protocol: str) -> Place | None:
-    """The first place written in the style of the protocol. Claude's own style stands behind Bedrock's prefix as well."""
+    """The first place written in the style of the protocol. Claude's own style stands behind Bedrock's prefix as
+    well."""
     for place in places:
         if (
             not protocol
@@ -143,16 +143,11 @@ def _resolved(reading: Location, texts: list[str], session: Session, target: Tar
                 )
                 for one in broken
             ]
-        origin = (
-            _origin(body, reading.pointer)
-            if called.protocol == (reading.protocol or called.protocol)
-            else None
-        )
+        origin = _origin(body, reading.pointer) if called.protocol == (reading.protocol or called.protocol) else None
         if origin is not None:
             return [replace(reading, message=origin.message, part=origin.part, by="position")]
     by_id = [
-        replace(reading, message=origin.message, part=origin.part, by="id")
-        for origin in _holders(session, reading.ids)
+        replace(reading, message=origin.message, part=origin.part, by="id") for origin in _holders(session, reading.ids)
     ]
     return by_id or [reading]
 
@@ -176,14 +171,13 @@ def _body(session: Session, target: Target) -> Body | None:
 def _same(broken: list[Violation], reading: Location, whole: str) -> list[Violation]:
     """Of the violations of this rule, those the text speaks of: by its full words, else by position, else all."""
     verbatim = [one for one in broken if normalised(one.error) in whole]
-    placed = [
-        one for one in broken if reading.pointer and one.pointer[: len(reading.pointer)] == reading.pointer
-    ]
+    placed = [one for one in broken if reading.pointer and one.pointer[: len(reading.pointer)] == reading.pointer]
     return verbatim or placed or broken
 
 
 def _origin(body: Body, pointer: Pointer) -> Origin | None:
-    """The origin of the position: of itself or the nearest listed thing around it, else of the first listed thing inside it."""
+    """The origin of the position: of itself or the nearest listed thing around it, else of the first listed thing
+    inside it."""
     if not pointer or not _exists(body.body, pointer[:2]):
         return None
     for length in range(len(pointer), 1, -1):
@@ -206,16 +200,14 @@ def _exists(value: Any, pointer: Pointer) -> bool:
 
 
 def _row(reading: Location, session: Session) -> Location:
-    """``[N]["info"]["agent"]`` and ``[N]["parts"][M]`` count the client's own list of messages, which may be a page of the history:
-    where the message at N has the member that the text misses, the first that has it not is meant."""
+    """``[N]["info"]["agent"]`` and ``[N]["parts"][M]`` count the client's own list of messages, which may be a page of
+    the history: where the message at N has the member that the text misses, the first that has it not is meant."""
     _, index, *rest = reading.pointer
     numbers = [step for step in rest if isinstance(step, int)]
     key = rest[-1] if rest and isinstance(rest[-1], str) else ""
     at = session.messages[index] if isinstance(index, int) and index < len(session.messages) else None
     if key and not numbers and (at is None or key in at.data):
-        at = next(
-            (message for message in session.messages if message.is_assistant and key not in message.data), at
-        )
+        at = next((message for message in session.messages if message.is_assistant and key not in message.data), at)
     if at is None:
         return reading
     part = at.parts[numbers[0]].id if numbers and numbers[0] < len(at.parts) else ""
@@ -223,8 +215,8 @@ def _row(reading: Location, session: Session) -> Location:
 
 
 def _holders(session: Session, names: tuple[str, ...]) -> Iterator[Origin]:
-    """Stored messages and parts that carry one of the ids: as their own, as call id (also as scrubbed on the wire), as pointer,
-    or as a provider's item id in their metadata."""
+    """Stored messages and parts that carry one of the ids: as their own, as call id (also as scrubbed on the wire), as
+    pointer, or as a provider's item id in their metadata."""
     wanted = set(names)
     items = [name for name in wanted if name.startswith(("rs_", "fc_", "msg_", "ctc_"))]
     if not wanted:

@@ -27,8 +27,8 @@ type DialectName = Literal["opencode-v1", "opencode-v2"]
 class SessionRows:
     """The rows of one session, verbatim (design 8, row document).
 
-    ``messages`` (table ``message``) come in order (time_created, id), ``parts`` (table ``part``) in order (message_id, id),
-    ``session_message`` in order of ``seq``. ``projects`` holds the project rows the store knows. ``epoch`` is the
+    ``messages`` (table ``message``) come in order (time_created, id), ``parts`` (table ``part``) in order (message_id,
+    id), ``session_message`` in order of ``seq``. ``projects`` holds the project rows the store knows. ``epoch`` is the
     ``session_context_epoch`` row of V2 generation 1, where there is one.
     """
 
@@ -50,9 +50,9 @@ class SessionRows:
 class RowFault:
     """Why a row or a value in it could not be read.
 
-    ``path`` is the JSON path inside the row's ``data`` ("" = the whole text); ``rule`` is ``corrupt-json`` or ``undecodable-row``.
-    ``fatal`` says that the client cannot open or continue the session because of it (format A6, wire-rules 6.8 F18);
-    ``words`` are the client's own words then.
+    ``path`` is the JSON path inside the row's ``data`` ("" = the whole text); ``rule`` is ``corrupt-json`` or
+    ``undecodable-row``. ``fatal`` says that the client cannot open or continue the session because of it (format A6,
+    wire-rules 6.8 F18); ``words`` are the client's own words then.
     """
 
     table: str
@@ -68,9 +68,9 @@ class RowFault:
 class Part:
     """One part: a row of table ``part`` (V1), or one content item of an assistant row (V2).
 
-    ``id`` is the stored part id in V1; in V2, whose items have no id of their own, ``<message id>#<index>``.
-    ``kind`` is the stored ``type`` ("text", "reasoning", "tool", "step-start", ...), kept as it is when unknown;
-    "" when the row does not decode. ``data`` is the decoded JSON object, unknown fields included (``{}`` when undecodable).
+    ``id`` is the stored part id in V1; in V2, whose items have no id of their own, ``<message id>#<index>``. ``kind``
+    is the stored ``type`` ("text", "reasoning", "tool", "step-start", ...), kept as it is when unknown; "" when the row
+    does not decode. ``data`` is the decoded JSON object, unknown fields included (``{}`` when undecodable).
     """
 
     id: str
@@ -103,7 +103,8 @@ class ReasoningPart(Part):
 
     @property
     def signed(self) -> bool:
-        """A key ``signature`` or ``redactedData`` is present under any provider (its value may be empty, wire-rules 6.8 F15)."""
+        """A key ``signature`` or ``redactedData`` is present under any provider (its value may be empty, wire-rules 6.8
+        F15)."""
         for value in (self.metadata, *self.metadata.values()):
             if isinstance(value, dict) and ("signature" in value or "redactedData" in value):
                 return True
@@ -112,7 +113,8 @@ class ReasoningPart(Part):
 
 @dataclass(slots=True)
 class ToolPart(Part):
-    """A tool call and its result. ``status`` is the stored word (pending/streaming/running/completed/error or unknown)."""
+    """A tool call and its result. ``status`` is the stored word (pending/streaming/running/completed/error or
+    unknown)."""
 
     call_id: str = ""
     tool: str = ""
@@ -125,7 +127,8 @@ class ToolPart(Part):
 
     @property
     def executed(self) -> bool:
-        """It may have run (design 2): not pending/streaming, and not an interrupted error whose arguments never arrived."""
+        """It may have run (design 2): not pending/streaming, and not an interrupted error whose arguments never
+        arrived."""
         if self.status in ("pending", "streaming"):
             return False
         return not (self.status == "error" and self.interrupted and self.input == {})
@@ -166,8 +169,8 @@ class OtherPart(Part):
 class Message:
     """A stored message of either dialect.
 
-    ``kind`` is the V1 ``role`` or the V2 ``type``. ``data`` is the decoded JSON object; ``raw`` its stored text. ``seq`` is V2's replay
-    order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for V1.
+    ``kind`` is the V1 ``role`` or the V2 ``type``. ``data`` is the decoded JSON object; ``raw`` its stored text.
+    ``seq`` is V2's replay order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for V1.
     """
 
     id: str
@@ -239,7 +242,8 @@ def _named(data: dict[str, Any], *keys: str) -> str:
 
 @dataclass(slots=True)
 class Session:
-    """A decoded session. ``v1`` in order (time_created, id), ``v2`` in order of seq; a session may hold both histories."""
+    """A decoded session. ``v1`` in order (time_created, id), ``v2`` in order of seq; a session may hold both
+    histories."""
 
     id: str
     rows: SessionRows

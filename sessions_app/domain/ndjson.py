@@ -1,6 +1,7 @@
 """``lower - --ndjson``: one line in, one line out (design 8).
 
-A line in is a row document with a ``target``; the line out holds the canonical messages and the bodies of all five protocols.
+A line in is a row document with a ``target``; the line out holds the canonical messages and the bodies of all five
+protocols.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ class LineError(ValueError):
 
 
 def lower_line(document: Any) -> Line:
-    """The line out for a line in that is read already: ``{"canonical", "bodies"}``, or ``{"error": {"kind", "message"}}``.
+    """The line out for a line in that is read already: ``{"canonical", "bodies"}``, or ``{"error": {"kind",
+    "message"}}``.
 
-    Never raises for what a line holds. ``document["cache"]`` (``none`` or ``auto``, default ``none``) is the cache policy of the
-    V2 client. An openai-chat body of a V2 session has no placeholder system message here: it is what the client's protocol module
-    makes of the history alone.
+    Never raises for what a line holds. ``document["cache"]`` (``none`` or ``auto``, default ``none``) is the cache
+    policy of the V2 client. An openai-chat body of a V2 session has no placeholder system message here: it is what the
+    client's protocol module makes of the history alone.
     """
     try:
         rows = rowdoc.parse_value(document)

@@ -1,7 +1,8 @@
 """From findings to a plan, and what a plan would change (design 5).
 
-Findings are repaired in rounds: in each, those that do not get in each other's way are compiled and applied in memory, then
-all rules run again on what came out, until nothing is left to do. So a plan made again after it was applied is empty.
+Findings are repaired in rounds: in each, those that do not get in each other's way are compiled and applied in memory,
+then all rules run again on what came out, until nothing is left to do. So a plan made again after it was applied is
+empty.
 """
 
 from __future__ import annotations
@@ -72,9 +73,10 @@ def plan(
 ) -> Plan:
     """The operations that repair what was asked for.
 
-    ``rules`` and ``messages`` restrict it (empty = all); a rule named there is repaired also where it is only offered (info).
-    ``choices`` maps a finding's key, or a rule code, to the name of a choice, whatever its safety; "none" leaves it alone. ``held``
-    says that a client has the file open: what may still be running is then left alone. Findings left alone are in ``skipped``.
+    ``rules`` and ``messages`` restrict it (empty = all); a rule named there is repaired also where it is only offered
+    (info). ``choices`` maps a finding's key, or a rule code, to the name of a choice, whatever its safety; "none"
+    leaves it alone. ``held`` says that a client has the file open: what may still be running is then left alone.
+    Findings left alone are in ``skipped``.
     """
     wish = _Wish(rules, safety, choices or {}, messages, held)
     known = facts or Facts()
@@ -98,8 +100,8 @@ def plan(
 
 
 def _inferred_again(session: Session, goal: Target | None) -> Target | None:
-    """The session's own target as a run after this one would infer it, where a repair made its model known. Thinking that was on
-    stays on: dropping reasoning from the store does not switch it off."""
+    """The session's own target as a run after this one would infer it, where a repair made its model known. Thinking
+    that was on stays on: dropping reasoning from the store does not switch it off."""
     now = infer_target(session)
     if now is None or goal is None:
         return now or goal
@@ -117,7 +119,8 @@ def plan_drop(session: Session, target: Target | None = None, facts: Facts | Non
 
 
 def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) -> bool:
-    """One round; False when nothing was left to do. ``skipped`` is what this round left alone, so the last round's word counts."""
+    """One round; False when nothing was left to do. ``skipped`` is what this round left alone, so the last round's word
+    counts."""
     work.skipped.clear()
     batch: list[tuple[Finding, Choice]] = []
     touched: dict[str, str] = {}
@@ -130,9 +133,7 @@ def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) 
             continue
         signature = _signature(context, finding)
         if signature in work.seen:
-            work.skipped[finding.key] = work.unwritable.get(
-                finding.key, "its repair was made and did not remove it"
-            )
+            work.skipped[finding.key] = work.unwritable.get(finding.key, "its repair was made and did not remove it")
             continue
         if not _free(finding, choice, touched, parts):
             continue
@@ -179,7 +180,8 @@ def applied(session: Session, changes: Iterable[RowChange]) -> Session:
 
 
 def _signature(context: Context, finding: Finding) -> tuple[str, ...]:
-    """The finding and the rows it is about, as they are now. A V2 item's id is its place, which moves when others go."""
+    """The finding and the rows it is about, as they are now. A V2 item's id is its place, which moves when others
+    go."""
     parts = [context.parts_by_id[part_id].raw for part_id in finding.parts if part_id in context.parts_by_id]
     messages = [
         context.messages_by_id[message_id].raw
@@ -194,8 +196,8 @@ def _place(operation: Operation) -> str:
 
 
 def _free(finding: Finding, choice: Choice, touched: Mapping[str, str], parts: Collection[str]) -> bool:
-    """Nothing planned in this round touches the same rows: another rule's repair of a message waits for the next round, the same
-    rule may repair other parts of it."""
+    """Nothing planned in this round touches the same rows: another rule's repair of a message waits for the next round,
+    the same rule may repair other parts of it."""
     for operation in choice.operations:
         rule = touched.get(_place(operation))
         if rule is None:
@@ -211,9 +213,7 @@ def _choose(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
     if named == NOTHING:
         return None, "left alone on request"
     if named is not None:
-        chosen = next(
-            (choice for choice in finding.choices if choice.name == named and choice.operations), None
-        )
+        chosen = next((choice for choice in finding.choices if choice.name == named and choice.operations), None)
         if chosen is not None and wish.held and REGISTRY[finding.rule].live:
             return None, _HELD
         return (chosen, "") if chosen else (None, f"it offers no choice named {named}")
@@ -240,7 +240,8 @@ def _default(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
 
 
 def compose(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
-    """Changes of several rounds as one per row, from the row as it was to the row as it ends; none where it ends as it was.
+    """Changes of several rounds as one per row, from the row as it was to the row as it ends; none where it ends as it
+    was.
 
     Writes come before deletions, messages before their parts, so that they can be written in this order.
     """
@@ -253,9 +254,7 @@ def compose(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
         if before == change.after:
             continue
         current = (
-            key
-            if change.after is None
-            else _key(change.table, {name: change.after.get(name) for name in change.key})
+            key if change.after is None else _key(change.table, {name: change.after.get(name) for name in change.key})
         )
         if before is None and change.after is not None:
             held = {name: change.after.get(name) for name in change.key}
@@ -274,8 +273,8 @@ def _key(table: str, key: Row) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a plan would change. Bodies are the next request without a new prompt, None where the client can build none; verdicts
-    judge it with one (design 2)."""
+    """What a plan would change. Bodies are the next request without a new prompt, None where the client can build none;
+    verdicts judge it with one (design 2)."""
 
     rows: tuple[RowChange, ...]
     body_before: Body | None
@@ -289,9 +288,7 @@ class Preview:
 
 
 @undisturbed
-def preview(
-    session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None
-) -> Preview:
+def preview(session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None) -> Preview:
     """Stored rows, what the model will see and verdicts before and after; all computed, nothing written."""
     goal = target or infer_target(session)
     after = applied(session, plan.changes)

@@ -1,7 +1,7 @@
 """Operations, plans and row changes (design 2, 5).
 
-An operation names what is to change in the dialect's own terms; a dialect compiles operations to row changes (table, key,
-before, after), which are what a store writes, a journal keeps and undo inverts.
+An operation names what is to change in the dialect's own terms; a dialect compiles operations to row changes (table,
+key, before, after), which are what a store writes, a journal keeps and undo inverts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ type JsonPath = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change inside a row's ``data``: the value at ``path`` becomes ``value`` (created if absent), or goes away (REMOVE).
+    """One change inside a row's ``data``: the value at ``path`` becomes ``value`` (created if absent), or goes away
+    (REMOVE).
 
     ``raw`` is true where ``value`` is JSON text to be written verbatim. All other bytes of the row stay as they are.
     """
@@ -41,8 +42,8 @@ class Edit:
 class Operation:
     """One change of one part, message or session.
 
-    replace: ``edits`` change ``data``; ``columns`` change columns (session.project_id, a renumbered id ...).
-    insert: ``data`` is the new object (V1 parts and messages only), ``columns`` the row's columns (id, message_id, times ...).
+    replace: ``edits`` change ``data``; ``columns`` change columns (session.project_id, a renumbered id ...). insert:
+    ``data`` is the new object (V1 parts and messages only), ``columns`` the row's columns (id, message_id, times ...).
     delete: takes the part (V1 row or V2 content item) or the message (with its parts) away.
     """
 
@@ -58,7 +59,8 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """``before`` None = insert, ``after`` None = delete. ``key`` holds the primary key columns as they are before (insert: after)."""
+    """``before`` None = insert, ``after`` None = delete. ``key`` holds the primary key columns as they are before
+    (insert: after)."""
 
     table: str
     key: Row
@@ -74,7 +76,8 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The operations that repair chosen findings, and the row changes they compile to, made for rows with hash ``rows_hash``."""
+    """The operations that repair chosen findings, and the row changes they compile to, made for rows with hash
+    ``rows_hash``."""
 
     session_id: str
     rows_hash: str
@@ -92,4 +95,5 @@ def inverted(changes: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
 
 
 class OperationError(ValueError):
-    """An operation that does not fit the rows it is compiled for, or a change whose ``before`` is not what is stored."""
+    """An operation that does not fit the rows it is compiled for, or a change whose ``before`` is not what is
+    stored."""

@@ -1,8 +1,9 @@
 """Row documents: the rows of one session as one JSON document, lossless both ways (design 8).
 
-``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column names.
-Three members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the document),
-``session_context_epoch`` and ``siblings``. Other members (``target``, ``generation`` ...) are not rows and are passed over.
+``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column
+names. Three members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
+document), ``session_context_epoch`` and ``siblings``. Other members (``target``, ``generation`` ...) are not rows and
+are passed over.
 
 Values JSON cannot say are wrapped: ``{"$base64": ...}`` a BLOB, ``{"$text64": ...}`` text that is not UTF-8,
 ``{"$real": "Infinity"}`` an infinite REAL.
@@ -224,7 +225,8 @@ def _compact(value: Any) -> str:
 
 
 def _in_range(value: Any) -> Any:
-    """``value`` with infinite numbers (1e400, as Python reads it) as numbers that JSON can say and that mean the same."""
+    """``value`` with infinite numbers (1e400, as Python reads it) as numbers that JSON can say and that mean the
+    same."""
     if isinstance(value, Mapping):
         return {key: _in_range(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -260,11 +262,7 @@ def _wrapped(value: Any) -> Any:
         except UnicodeEncodeError:
             return value
         # Escapes that would join to real characters were no bytes of a file; plain JSON escapes keep them.
-        return (
-            {"$text64": base64.b64encode(raw).decode()}
-            if raw.decode("utf-8", "surrogateescape") == value
-            else value
-        )
+        return {"$text64": base64.b64encode(raw).decode()} if raw.decode("utf-8", "surrogateescape") == value else value
     if isinstance(value, bytes):
         return {"$base64": base64.b64encode(value).decode()}
     if isinstance(value, float) and not math.isfinite(value):
@@ -285,7 +283,8 @@ def _check_ids(rows: list[Row], seen: set[str], path: str, first: int = 0) -> No
 
 
 def _ordered(rows: list[Row], *columns: str) -> list[Row]:
-    """Rows in the store's order; as given where a column of the order is missing (the dialect orders by what is inside then)."""
+    """Rows in the store's order; as given where a column of the order is missing (the dialect orders by what is inside
+    then)."""
     keys = [tuple(row.get(column) for column in columns) for row in rows]
     if any(value is None for key in keys for value in key):
         return rows

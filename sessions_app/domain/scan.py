@@ -23,8 +23,8 @@ _RANK = {"blocked": 0, "at-risk": 1, "info": 2}
 
 @dataclass(frozen=True, slots=True)
 class SessionScan:
-    """``verdicts`` are as stored (repairs off), one per protocol; ``target`` None where the session names no model. ``reasons`` say
-    in words why it is not healthy, the gravest first."""
+    """``verdicts`` are as stored (repairs off), one per protocol; ``target`` None where the session names no model.
+    ``reasons`` say in words why it is not healthy, the gravest first."""
 
     target: Target | None
     findings: tuple[Finding, ...]
@@ -48,11 +48,7 @@ def scan(
     """
     goal = target or infer_target(session, thinking)
     if not session.id or (session.faults and not any(message.data for message in session.messages)):
-        words = (
-            session.faults[0].words or session.faults[0].reason
-            if session.faults
-            else "the session row has no id"
-        )
+        words = session.faults[0].words or session.faults[0].reason if session.faults else "the session row has no id"
         found = tuple(find_all(Context(session, goal, facts, thinking)))
         return SessionScan(goal, found, {}, "unreadable", (words,))
     requests = judged_requests(session, goal)
@@ -64,13 +60,12 @@ def scan(
     others = _other_models(session, goal, thinking) if goal else []
     places = _refused_places(judged, findings)
     health, reasons = _health(findings, judged.get(goal.protocol) if goal else None, others)
-    return SessionScan(
-        goal, tuple(_reactions(finding, places) for finding in findings), judged, health, reasons
-    )
+    return SessionScan(goal, tuple(_reactions(finding, places) for finding in findings), judged, health, reasons)
 
 
 def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
-    """Violations of its own target that no finding explains: named after the first rule they can come from, to be done by hand."""
+    """Violations of its own target that no finding explains: named after the first rule they can come from, to be done
+    by hand."""
     blocked = [finding for finding in findings if finding.severity == "blocked"]
     explained = {finding.details.get("error") for finding in blocked}
     places = {place for finding in blocked for place in (*finding.parts, *finding.messages)}
@@ -82,9 +77,7 @@ def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
             or (not violation.part and violation.message in places)
         ):
             continue
-        if any(
-            finding.rule in violation.faults and violation.message in finding.messages for finding in blocked
-        ):
+        if any(finding.rule in violation.faults and violation.message in finding.messages for finding in blocked):
             continue
         code = next((code for code in violation.faults if code in REGISTRY), "history-shape-foreign")
         finding = Finding(
@@ -130,9 +123,7 @@ def _other_models(session: Session, own: Target, thinking: Thinking) -> list[Ver
     return [
         verdict(
             session,
-            make_target(
-                provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"
-            ),
+            make_target(provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"),
         )
         for (provider, model), reasons in list(used.items())[:MAX_OTHER_MODELS]
     ]
@@ -152,15 +143,13 @@ def _health(
     refusing = [other for other in others if not other.accepted]
     for other in refusing:
         words = other.refusal or (other.violations[0].error if other.violations else "")
-        reasons.append(
-            f"{other.target.provider}/{other.target.model}, which it also used, refuses it: {words}"
-        )
+        reasons.append(f"{other.target.provider}/{other.target.model}, which it also used, refuses it: {words}")
     return ("at-risk" if reasons else "healthy"), tuple(reasons)
 
 
 type _Places = Mapping[ProtocolName, frozenset[tuple[str, str]]]
-"""Per protocol the places it refuses: (rule code, part), or (rule code, message) where no finding of that rule names the part: a
-provider may point at the block beside the one at fault."""
+"""Per protocol the places it refuses: (rule code, part), or (rule code, message) where no finding of that rule names
+the part: a provider may point at the block beside the one at fault."""
 
 
 def _refused_places(judged: Mapping[ProtocolName, Verdict], findings: Iterable[Finding]) -> _Places:
@@ -176,7 +165,8 @@ def _refused_places(judged: Mapping[ProtocolName, Verdict], findings: Iterable[F
 
 
 def _reactions(finding: Finding, refused_at: _Places) -> Finding:
-    """With the protocols that refuse the session right there, and those that take it: poison for one, harmless for another."""
+    """With the protocols that refuse the session right there, and those that take it: poison for one, harmless for
+    another."""
     if not finding.parts and not finding.messages:
         return finding
     places = [(finding.rule, place) for place in (*finding.parts, *finding.messages)]
@@ -195,9 +185,7 @@ def as_document(session: Session, result: SessionScan) -> dict[str, Any]:
         "target": _target(result.target),
         "findings": [_finding(finding) for finding in result.findings],
         "verdicts": {
-            protocol: _verdict(result.verdicts[protocol])
-            for protocol in PROTOCOLS
-            if protocol in result.verdicts
+            protocol: _verdict(result.verdicts[protocol]) for protocol in PROTOCOLS if protocol in result.verdicts
         },
     }
 
@@ -225,8 +213,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "key": finding.key,
         "offered": finding.open_choice,
         "choices": [
-            {"name": choice.name, "label": choice.label, "safety": choice.safety}
-            for choice in finding.choices
+            {"name": choice.name, "label": choice.label, "safety": choice.safety} for choice in finding.choices
         ],
     }
 

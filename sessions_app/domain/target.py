@@ -12,9 +12,7 @@ from .model import ReasoningPart
 if TYPE_CHECKING:
     from .model import Message, Session
 
-type ProtocolName = Literal[
-    "anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"
-]
+type ProtocolName = Literal["anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"]
 
 type Thinking = Literal["on", "off", "auto"]
 
@@ -25,8 +23,9 @@ PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName.__value__)
 class ModelCapabilities:
     """What the client's configuration says about a model (wire-rules 6.1 step 9, 6.8 F4, F12).
 
-    ``input`` lists input modalities; None = unknown, then what such a model usually reads is assumed (``v1_prompt.assumed_input``). ``interleaved`` is the
-    ``capabilities.interleaved.field`` of the client's model configuration.
+    ``input`` lists input modalities; None = unknown, then what such a model usually reads is assumed
+    (``v1_prompt.assumed_input``). ``interleaved`` is the ``capabilities.interleaved.field`` of the client's model
+    configuration.
     """
 
     input: tuple[str, ...] | None = None
@@ -35,9 +34,9 @@ class ModelCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``package`` is the AI SDK package the V1 client uses for the provider (``@ai-sdk/anthropic`` ...); ``profile`` names the strict
-    server profile of openai-chat, or the older server of anthropic-messages ("" = none); ``metadata_key`` is V2's provider
-    metadata key ("" = the provider id)."""
+    """``package`` is the AI SDK package the V1 client uses for the provider (``@ai-sdk/anthropic`` ...); ``profile``
+    names the strict server profile of openai-chat, or the older server of anthropic-messages ("" = none);
+    ``metadata_key`` is V2's provider metadata key ("" = the provider id)."""
 
     protocol: ProtocolName
     provider: str
@@ -57,8 +56,9 @@ def make_target(
     protocol: ProtocolName | None = None,
     base_url: str = "",
 ) -> Target:
-    """The target for ``provider/model``, with package and profile from the provider table; another ``protocol`` than the
-    provider's own gets that protocol's usual package. ``base_url`` recognises a server whose provider id says nothing."""
+    """The target for ``provider/model``, with package and profile from the provider table; another ``protocol`` than
+    the provider's own gets that protocol's usual package. ``base_url`` recognises a server whose provider id says
+    nothing."""
     # Imported here: the table lies in the package of the protocols, which itself needs this module.
     from .protocols.providers import DEFAULT_PACKAGE, OLDER_ANTHROPIC, route
 
@@ -69,9 +69,7 @@ def make_target(
     return Target(wire, provider, model, thinking, package, profile)
 
 
-def parse_target(
-    text: str, thinking: Thinking = "auto", session: Session | None = None, base_url: str = ""
-) -> Target:
+def parse_target(text: str, thinking: Thinking = "auto", session: Session | None = None, base_url: str = "") -> Target:
     """Reads ``PROTOCOL[:PROVIDER/MODEL]`` (design 8), split at the first ':' and the first '/'.
 
     Without a model it is the session's own. Thinking ``auto`` is on where that model's own turns in ``session`` carry
@@ -85,15 +83,13 @@ def parse_target(
         return default_target(session, protocol, thinking)
     provider, slash, model = rest.partition("/")
     if not slash or not provider or not model:
-        raise ValueError(
-            f"After the colon a target names PROVIDER/MODEL, as in {protocol}:acme/model-1; got {rest!r}"
-        )
+        raise ValueError(f"After the colon a target names PROVIDER/MODEL, as in {protocol}:acme/model-1; got {rest!r}")
     return make_target(provider, model, _thinking(session, provider, model, thinking), protocol, base_url)
 
 
 def infer_target(session: Session, thinking: Thinking = "auto", base_url: str = "") -> Target | None:
-    """The session's own target: the model of its last user message, else of its last assistant (design 2); None where no
-    message and no session row names a model."""
+    """The session's own target: the model of its last user message, else of its last assistant (design 2); None where
+    no message and no session row names a model."""
     provider, model = _own_model(session)
     if not provider and not model:
         return None

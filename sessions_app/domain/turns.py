@@ -1,8 +1,8 @@
 """Turns, steps and attempts (design 2).
 
-A turn is a user message with everything that answers it; a step the parts of one provider response; an attempt one try of a
-step. A retry writes a new ``step-start`` behind what the failed try left, so two of them without a ``step-finish`` between say
-that the first attempt failed. Only V1 rows mark steps; a V2 assistant row is one step with one attempt.
+A turn is a user message with everything that answers it; a step the parts of one provider response; an attempt one try
+of a step. A retry writes a new ``step-start`` behind what the failed try left, so two of them without a ``step-finish``
+between say that the first attempt failed. Only V1 rows mark steps; a V2 assistant row is one step with one attempt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from .model import Message, Part, StepFinishPart, StepStartPart, ToolPart
 
 @dataclass(slots=True)
 class Turn:
-    """``user`` is None for what stands before the first user message. ``answers`` are the other messages, in stored order."""
+    """``user`` is None for what stands before the first user message. ``answers`` are the other messages, in stored
+    order."""
 
     user: Message | None
     answers: list[Message] = field(default_factory=list)
@@ -27,7 +28,8 @@ class Turn:
 
 @dataclass(slots=True)
 class Attempt:
-    """Parts from a ``step-start`` up to the next. ``failed``: another attempt of the same step follows, so these parts are leftovers."""
+    """Parts from a ``step-start`` up to the next. ``failed``: another attempt of the same step follows, so these parts
+    are leftovers."""
 
     parts: list[Part]
     failed: bool = False
@@ -76,8 +78,8 @@ class Step:
 def turns(messages: Sequence[Message]) -> list[Turn]:
     """The turns of a history, in the order of their user messages.
 
-    An assistant message belongs to the user message its ``parentID`` names, where that stands before it (a prompt that was queued
-    meanwhile does not take it over); everything else to the user message before it.
+    An assistant message belongs to the user message its ``parentID`` names, where that stands before it (a prompt that
+    was queued meanwhile does not take it over); everything else to the user message before it.
     """
     result: list[Turn] = []
     by_user: dict[str, Turn] = {}
@@ -96,7 +98,8 @@ def turns(messages: Sequence[Message]) -> list[Turn]:
 
 
 def attempts(message: Message) -> list[Attempt]:
-    """The attempts of a message in order; none where it has no parts. Parts before the first ``step-start`` are an attempt too."""
+    """The attempts of a message in order; none where it has no parts. Parts before the first ``step-start`` are an
+    attempt too."""
     return [attempt for step in steps(message) for attempt in step.attempts]
 
 

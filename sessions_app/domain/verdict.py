@@ -16,9 +16,9 @@ uncertain: C, and then only ever a warning."""
 class Violation:
     """A rule of the protocol that the payload breaks.
 
-    ``rule`` is the id of wire-rules (A3, O18, ...); ``error`` the provider's text, filled in; ``position`` as that provider writes it
-    ("messages.1.content.2", "message[2]"); ``pointer`` the JSON path in the body. ``message`` and ``part`` are the stored ids at
-    fault ("" = none). ``tag``: P prefix, T tail, R request rule.
+    ``rule`` is the id of wire-rules (A3, O18, ...); ``error`` the provider's text, filled in; ``position`` as that
+    provider writes it ("messages.1.content.2", "message[2]"); ``pointer`` the JSON path in the body. ``message`` and
+    ``part`` are the stored ids at fault ("" = none). ``tag``: P prefix, T tail, R request rule.
     """
 
     rule: str
@@ -35,7 +35,8 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``accepted`` is False exactly when ``violations`` is not empty or the client itself cannot build the request (``refusal``)."""
+    """``accepted`` is False exactly when ``violations`` is not empty or the client itself cannot build the request
+    (``refusal``)."""
 
     target: Target
     accepted: bool

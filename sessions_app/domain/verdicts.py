@@ -19,18 +19,17 @@ NEXT_PROMPT: Final = "continue"
 def judged_requests(
     session: Session, own: Target | None = None, repairs: bool = False, generation: int | None = None
 ) -> Requests:
-    """The requests that verdicts judge, for all who look at one session; ``own`` is the target that is asked for again."""
+    """The requests that verdicts judge, for all who look at one session; ``own`` is the target that is asked for
+    again."""
     return Requests(session, own, repairs, NEXT_PROMPT, generation)
 
 
-def verdict(
-    session: Session, target: Target, repairs: bool = False, generation: int | None = None
-) -> Verdict:
+def verdict(session: Session, target: Target, repairs: bool = False, generation: int | None = None) -> Verdict:
     """What ``target`` would answer if the session were continued now with ``NEXT_PROMPT``.
 
-    Where the client cannot build that request, the verdict is a ``refusal`` in its own words; ``details`` then has the ``kind`` and
-    the ``message`` and ``part`` at fault, where one is. ``details`` else has ``writer`` "not verified" (design 6), and ``opens_with``
-    the task that the V1 client runs before the turn that is judged (wire-rules 6.7 C2).
+    Where the client cannot build that request, the verdict is a ``refusal`` in its own words; ``details`` then has the
+    ``kind`` and the ``message`` and ``part`` at fault, where one is. ``details`` else has ``writer`` "not verified"
+    (design 6), and ``opens_with`` the task that the V1 client runs before the turn that is judged (wire-rules 6.7 C2).
     """
     return verdict_on(judged_requests(session, None, repairs, generation), target)
 

@@ -51,9 +51,7 @@ class SutureCommand(BaseCommand, ABC):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
         except OSError as problem:
-            raise CommandError(
-                f"{problem.filename or 'file'}: {problem.strerror}", returncode=BAD_USAGE
-            ) from problem
+            raise CommandError(f"{problem.filename or 'file'}: {problem.strerror}", returncode=BAD_USAGE) from problem
         if code:
             sys.exit(code)
 
@@ -72,9 +70,7 @@ class SutureCommand(BaseCommand, ABC):
 
 def printable(text: str) -> str:
     """Text for a terminal: stored text must not steer it (escape sequences), and every character must be encodable."""
-    return "".join(
-        character if character.isprintable() or character == "\n" else "\ufffd" for character in text
-    )
+    return "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in text)
 
 
 def path_argument(parser: ArgumentParser) -> None:
@@ -128,9 +124,7 @@ def found(path: str | None) -> Path:
         return Path(path)
     known = stores.discover()
     if not known:
-        raise StoreError(
-            "missing", "opencode.db", "No database of opencode was found on this machine.", "Name one."
-        )
+        raise StoreError("missing", "opencode.db", "No database of opencode was found on this machine.", "Name one.")
     return known[0]
 
 

@@ -42,9 +42,7 @@ class RepairCommand(SutureCommand):
                 metavar="CODE",
                 help="only this rule; may be given several times",
             )
-            parser.add_argument(
-                "--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go"
-            )
+            parser.add_argument("--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
         where = parser.add_mutually_exclusive_group()
         where.add_argument(
@@ -124,12 +122,8 @@ class RepairCommand(SutureCommand):
         undo = target.with_suffix(".undo.sql")
         before, after = [one for one, _ in report.extents], [one for _, one in report.extents]
         name = store.path.name
-        target.write_text(
-            patch_sql(report.changes, made_for=name, table_name=real, extents=before), encoding="utf-8"
-        )
-        undo.write_text(
-            undo_sql(report.changes, made_for=name, table_name=real, extents=after), encoding="utf-8"
-        )
+        target.write_text(patch_sql(report.changes, made_for=name, table_name=real, extents=before), encoding="utf-8")
+        undo.write_text(undo_sql(report.changes, made_for=name, table_name=real, extents=after), encoding="utf-8")
         self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
 
     def _in_words(self, report: FileReport, *, to_stderr: bool) -> None:
@@ -176,9 +170,7 @@ def _apart(original: Store, *results: str | None) -> Store:
     for result in results:
         named = bool(result) and result != "-" and Path(result or "").exists() and original.path.exists()
         if named and original.path.samefile(result or ""):
-            raise ValueError(
-                f"{result} is the file that is read; leave the option out to repair it in place."
-            )
+            raise ValueError(f"{result} is the file that is read; leave the option out to repair it in place.")
     return original
 
 
@@ -188,9 +180,7 @@ def written(original: Store, output: str | None, read_only: bool) -> Iterator[St
     if output is None or read_only:
         yield original
         return
-    folder = Path(
-        tempfile.mkdtemp(prefix=".suture-", dir=None if output == "-" else Path(output).resolve().parent)
-    )
+    folder = Path(tempfile.mkdtemp(prefix=".suture-", dir=None if output == "-" else Path(output).resolve().parent))
     try:
         copy = folder / (original.path.name if output == "-" else Path(output).name)
         store_copy(store=original, destination=copy)
@@ -214,7 +204,5 @@ def _put(copy: Path, output: Path) -> None:
         return
     beside = [Path(f"{output}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
     if any(path.exists() for path in beside):
-        raise ValueError(
-            f"{output} is a database in use (it has a write-ahead log beside it); choose another file."
-        )
+        raise ValueError(f"{output} is a database in use (it has a write-ahead log beside it); choose another file.")
     copy.replace(output)

@@ -38,9 +38,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(128)
     except OSError as problem:
         listener.close()
-        raise ValueError(
-            f"{host}:{port} cannot be served: {problem.strerror}. Choose another --port."
-        ) from problem
+        raise ValueError(f"{host}:{port} cannot be served: {problem.strerror}. Choose another --port.") from problem
     return listener
 
 
@@ -60,7 +58,8 @@ def only_server(directory: Path) -> Iterator[bool]:
 
 
 class Servers:
-    """Web server and worker as child processes. A worker that dies is started again; when the web server ends, all ends."""
+    """Web server and worker as child processes. A worker that dies is started again; when the web server ends, all
+    ends."""
 
     def __init__(self, listener: socket.socket, *, worker: bool, take_over: bool) -> None:
         self.stopping = threading.Event()

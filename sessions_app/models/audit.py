@@ -93,9 +93,7 @@ class AuditEntry(models.Model):
     @property
     def sentence(self) -> str:
         """What happened, in words."""
-        return ACTIONS.get(self.action, self.action).format_map(
-            _Words({**self.data, "actor": self.actor or "someone"})
-        )
+        return ACTIONS.get(self.action, self.action).format_map(_Words({**self.data, "actor": self.actor or "someone"}))
 
 
 class _Words(dict[str, Any]):

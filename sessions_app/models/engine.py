@@ -87,9 +87,7 @@ class Compaction(models.Model):
     """Dollars of all requests, None = not known."""
     error = models.TextField(blank=True, default="")
     cancel_requested = models.BooleanField(default=False)
-    repair = models.OneToOneField(
-        Repair, on_delete=models.SET_NULL, null=True, blank=True, related_name="compaction"
-    )
+    repair = models.OneToOneField(Repair, on_delete=models.SET_NULL, null=True, blank=True, related_name="compaction")
     actor = models.CharField(max_length=150, blank=True, default="")
     face = models.CharField(max_length=16, blank=True, default="")
     created_at = models.DateTimeField()

@@ -62,9 +62,7 @@ class Verdict(models.Model):
 
     class Meta:
         ordering = ("session", "protocol")
-        constraints = (
-            models.UniqueConstraint(fields=("session", "protocol"), name="verdict_once_per_protocol"),
-        )
+        constraints = (models.UniqueConstraint(fields=("session", "protocol"), name="verdict_once_per_protocol"),)
         indexes = (models.Index(fields=("protocol", "accepted"), name="verdict_accepted"),)
 
     def __str__(self) -> str:

@@ -79,23 +79,15 @@ class Repair(models.Model):
 
     public_id = models.CharField(max_length=64, unique=True, default=new_public_id, editable=False)
     """Also the id of its entry in the journal of the data directory."""
-    session = models.ForeignKey(
-        Session, on_delete=models.SET_NULL, null=True, blank=True, related_name="repairs"
-    )
-    source = models.ForeignKey(
-        Source, on_delete=models.SET_NULL, null=True, blank=True, related_name="repairs"
-    )
-    batch = models.ForeignKey(
-        RepairBatch, on_delete=models.SET_NULL, null=True, blank=True, related_name="repairs"
-    )
+    session = models.ForeignKey(Session, on_delete=models.SET_NULL, null=True, blank=True, related_name="repairs")
+    source = models.ForeignKey(Source, on_delete=models.SET_NULL, null=True, blank=True, related_name="repairs")
+    batch = models.ForeignKey(RepairBatch, on_delete=models.SET_NULL, null=True, blank=True, related_name="repairs")
     session_stored_id = models.CharField(max_length=255)
     session_title = models.TextField(blank=True, default="")
     """Kept for the history after the session is gone."""
     path = models.TextField()
     """The file that was written."""
-    undoes = models.OneToOneField(
-        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="undone_by"
-    )
+    undoes = models.OneToOneField("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="undone_by")
     """This repair is the undo of that one."""
     state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
     face = models.CharField(max_length=16, default="web")

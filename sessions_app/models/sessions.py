@@ -89,9 +89,7 @@ class Session(models.Model):
 
     class Meta:
         ordering = ("health_rank", "-time_updated", "-id")
-        constraints = (
-            models.UniqueConstraint(fields=("source", "stored_id"), name="session_once_per_source"),
-        )
+        constraints = (models.UniqueConstraint(fields=("source", "stored_id"), name="session_once_per_source"),)
         indexes = (
             models.Index(fields=("health_rank", "-time_updated", "-id"), name="session_worst_first"),
             models.Index(fields=("-time_updated", "-id"), name="session_newest_first"),
@@ -130,7 +128,8 @@ class Message(models.Model):
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages")
     table = models.CharField(max_length=16, choices=Table)
     position = models.PositiveIntegerField()
-    """Place in its table's order, from 0: (time_created, id) for V1, seq for V2. A database's own text order depends on its locale."""
+    """Place in its table's order, from 0: (time_created, id) for V1, seq for V2. A database's own text order depends on
+    its locale."""
     stored_id = models.CharField(max_length=255)
     time_created = models.BigIntegerField(null=True, blank=True)
     time_updated = models.BigIntegerField(null=True, blank=True)
@@ -152,9 +151,7 @@ class Message(models.Model):
     class Meta:
         ordering = ("session", "table", "position")
         constraints = (
-            models.UniqueConstraint(
-                fields=("session", "table", "stored_id"), name="message_once_per_session"
-            ),
+            models.UniqueConstraint(fields=("session", "table", "stored_id"), name="message_once_per_session"),
         )
         indexes = (
             models.Index(fields=("session", "table", "position"), name="message_in_order"),
@@ -173,13 +170,12 @@ class Message(models.Model):
 class Part(models.Model):
     """A row of table ``part`` (V1), or a content item of a V2 assistant row.
 
-    A content item has an ``item`` number and no ``data`` of its own (its message holds it); it is here to be found and counted.
+    A content item has an ``item`` number and no ``data`` of its own (its message holds it); it is here to be found and
+    counted.
     """
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="parts")
-    message = models.ForeignKey(
-        Message, on_delete=models.CASCADE, null=True, blank=True, related_name="parts"
-    )
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, null=True, blank=True, related_name="parts")
     """None: an orphan, its message is not in the session."""
     position = models.PositiveIntegerField()
     """Place in the session, from 0: V1 parts in the order of their messages, orphans behind them, then V2 items."""
@@ -204,9 +200,7 @@ class Part(models.Model):
     class Meta:
         ordering = ("session", "position")
         constraints = (
-            models.UniqueConstraint(
-                fields=("session", "message_stored_id", "stored_id"), name="part_once_per_message"
-            ),
+            models.UniqueConstraint(fields=("session", "message_stored_id", "stored_id"), name="part_once_per_message"),
         )
         indexes = (
             models.Index(fields=("session", "position"), name="part_in_order"),

@@ -96,9 +96,7 @@ class Project(models.Model):
 
     class Meta:
         ordering = ("id",)
-        constraints = (
-            models.UniqueConstraint(fields=("source", "stored_id"), name="project_once_per_source"),
-        )
+        constraints = (models.UniqueConstraint(fields=("source", "stored_id"), name="project_once_per_source"),)
 
     def __str__(self) -> str:
         return self.stored_id

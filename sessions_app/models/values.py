@@ -1,7 +1,7 @@
 """How stored column values are kept in the mirror, on either database, without losing a byte.
 
-PostgreSQL text refuses NUL and lone surrogates, and neither database keeps a BLOB in a text column. Whole rows are kept as ASCII JSON
-(escapes hold everything); a row's ``data`` is kept verbatim where it can be, else encoded.
+PostgreSQL text refuses NUL and lone surrogates, and neither database keeps a BLOB in a text column. Whole rows are kept
+as ASCII JSON (escapes hold everything); a row's ``data`` is kept verbatim where it can be, else encoded.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ def name(value: Any) -> str:
 
 
 def key(value: Any) -> str:
-    """An id as its indexed column keeps it: itself, or a shortened form with a digest where it is too long or odd to index."""
+    """An id as its indexed column keeps it: itself, or a shortened form with a digest where it is too long or odd to
+    index."""
     text = value if isinstance(value, str) else json.dumps(value, default=_blob)
     if len(text) <= _SHORT and not _UNHOLDABLE.search(text):
         return text

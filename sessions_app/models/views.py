@@ -30,7 +30,8 @@ class SavedView(models.Model):
 
 
 class IgnoredFinding(models.Model):
-    """A finding that somebody decided to leave as it is. It outlives the scans, which make their findings anew under the same key."""
+    """A finding that somebody decided to leave as it is. It outlives the scans, which make their findings anew under
+    the same key."""
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="ignored_findings")
     key = models.CharField(max_length=255)

@@ -25,7 +25,8 @@ REASONS = {
 
 
 def events(stream: Iterable[Any]) -> Iterator[Event]:
-    """Raises ``StreamFailed`` for an error that the stream tells of; ends without a ``StepFinish`` where the stream was cut."""
+    """Raises ``StreamFailed`` for an error that the stream tells of; ends without a ``StepFinish`` where the stream was
+    cut."""
     state = _State()
     for chunk in stream:
         if isinstance(chunk, dict):

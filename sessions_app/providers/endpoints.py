@@ -1,8 +1,8 @@
 """Where a provider is reached and with which key, out of the environment, by provider name.
 
-``SUTURE_PROVIDER_<NAME>_URL``, ``_KEY`` (or ``_KEY_FILE``), ``_HEADERS`` (a JSON object), ``_PRICES`` (dollars for a million tokens in and
-out, ``3,15``) and ``_CONTEXT`` (tokens of the window). NAME is the provider's id in capitals, other characters than letters and digits as
-``_``. Read anew each time; nothing of it is stored or logged.
+``SUTURE_PROVIDER_<NAME>_URL``, ``_KEY`` (or ``_KEY_FILE``), ``_HEADERS`` (a JSON object), ``_PRICES`` (dollars for a
+million tokens in and out, ``3,15``) and ``_CONTEXT`` (tokens of the window). NAME is the provider's id in capitals,
+other characters than letters and digits as ``_``. Read anew each time; nothing of it is stored or logged.
 """
 
 from __future__ import annotations
@@ -105,9 +105,7 @@ def _prices(name: str) -> tuple[float, float] | None:
     try:
         read, written = (float(value) for value in values)
     except ValueError:
-        raise ImproperlyConfigured(
-            f"{name} must be two numbers: dollars for a million tokens in and out"
-        ) from None
+        raise ImproperlyConfigured(f"{name} must be two numbers: dollars for a million tokens in and out") from None
     if not (0 <= read < 1e6 and 0 <= written < 1e6):
         raise ImproperlyConfigured(f"{name} must be two prices in dollars")
     return read, written

@@ -50,12 +50,9 @@ def failure_from(problem: BaseException) -> Failure:
 
 
 def failure_in(error: Any, status: int | None = None, headers: Mapping[str, str] | None = None) -> Failure:
-    """The failure that an error object of a body or a stream tells: ``{"type", "code"?, "message"}``, plain text, or anything."""
-    told = (
-        error
-        if isinstance(error, dict)
-        else {"message": error if isinstance(error, str) else json.dumps(error)}
-    )
+    """The failure that an error object of a body or a stream tells: ``{"type", "code"?, "message"}``, plain text, or
+    anything."""
+    told = error if isinstance(error, dict) else {"message": error if isinstance(error, str) else json.dumps(error)}
     inner = told.get("error")
     if isinstance(inner, dict):
         told = inner

@@ -1,6 +1,7 @@
 """A stream and the tools it calls, merged into one sequence of events by threads.
 
-The stream is read ahead by a bounded number of events only: where storing is slow the reader waits, and with it the provider.
+The stream is read ahead by a bounded number of events only: where storing is slow the reader waits, and with it the
+provider.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds: to connect, for the headers and between two pieces of a response, for a whole response, for one tool call.
-    ``ahead`` is how many events may wait to be stored."""
+    """Seconds: to connect, for the headers and between two pieces of a response, for a whole response, for one tool
+    call. ``ahead`` is how many events may wait to be stored."""
 
     connect: float = 15
     silence: float = 120
@@ -130,9 +131,7 @@ class LiveFeed:
                     return None
                 if not self._over and now >= self._ends:
                     self._over = True
-                    return StreamError(
-                        Failure("timeout", f"The response took over {self._limits.response:g} seconds.")
-                    )
+                    return StreamError(Failure("timeout", f"The response took over {self._limits.response:g} seconds."))
                 waits = [*self._due.values(), *(() if self._over else (self._ends,))]
                 self._wake.wait(min(_LOOK, max(0.0, min(waits) - now)))
 

@@ -1,6 +1,7 @@
 """A provider's line: requests through its official SDK, sent as the very bytes that were shown.
 
-The SDKs' own retries are off (the processor decides, design 7), and so are the credentials they would find by themselves.
+The SDKs' own retries are off (the processor decides, design 7), and so are the credentials they would find by
+themselves.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ _USAGE: dict[str, Callable[[dict[str, Any]], Usage]] = {
 
 
 class NotReachable(Exception):
-    """Nothing can be sent: no endpoint is configured, no SDK speaks the protocol, or the SDK is not installed. In words for the user."""
+    """Nothing can be sent: no endpoint is configured, no SDK speaks the protocol, or the SDK is not installed. In words
+    for the user."""
 
 
 class Line:
@@ -61,7 +63,8 @@ class Line:
         self._client.close()
 
     def send(self, request: bytes) -> Usage:
-        """One request without a stream, sent as it is; the tokens it took. Raises ``StreamFailed`` with what the provider said."""
+        """One request without a stream, sent as it is; the tokens it took. Raises ``StreamFailed`` with what the
+        provider said."""
         try:
             answer = self._client.post(self._path, content=request, cast_to=object, options=_JSON)
         except Exception as problem:
@@ -157,9 +160,7 @@ def _client(endpoint: Endpoint, protocol: ProtocolName, limits: Limits) -> tuple
         else:
             sdk = importlib.import_module("openai")
     except ImportError as problem:
-        raise NotReachable(
-            "The provider's SDK is not installed: pip install 'suture[providers]'."
-        ) from problem
+        raise NotReachable("The provider's SDK is not installed: pip install 'suture[providers]'.") from problem
     logging.getLogger(sdk.__name__).setLevel(logging.WARNING)  # at debug it writes whole requests
     shared: dict[str, Any] = {
         "api_key": endpoint.key or "none",
@@ -180,7 +181,8 @@ def _client(endpoint: Endpoint, protocol: ProtocolName, limits: Limits) -> tuple
 
 
 def _anthropic_headers(endpoint: Endpoint, omit: Any) -> dict[str, Any]:
-    """The headers the client sends (wire-rules 1), whatever a version of the SDK makes of the key: the rules hold for this version."""
+    """The headers the client sends (wire-rules 1), whatever a version of the SDK makes of the key: the rules hold for
+    this version."""
     own = {"x-api-key": endpoint.key or "none", "anthropic-version": "2023-06-01"}
     named = {name.lower() for name in endpoint.headers}
     if "authorization" in named:

@@ -17,7 +17,8 @@ _TEXT, _REASONING = "text", "reasoning"
 
 
 def events(stream: Iterable[Any]) -> Iterator[Event]:
-    """Raises ``StreamFailed`` for an error that the stream tells of; ends without a ``StepFinish`` where the stream was cut."""
+    """Raises ``StreamFailed`` for an error that the stream tells of; ends without a ``StepFinish`` where the stream was
+    cut."""
     state = _State()
     for chunk in stream:
         if isinstance(chunk, dict):
@@ -122,7 +123,8 @@ class _State:
 
 
 def usage_of(usage: dict[str, Any]) -> Usage:
-    """Tokens as the API counts them: what was cached is part of the input there, what was thought part of the output."""
+    """Tokens as the API counts them: what was cached is part of the input there, what was thought part of the
+    output."""
     prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
     thought = _count(usage.get("completion_tokens_details"), "reasoning_tokens")

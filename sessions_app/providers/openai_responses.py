@@ -14,7 +14,8 @@ from .failures import failure_in
 
 
 def events(stream: Iterable[Any]) -> Iterator[Event]:
-    """Raises ``StreamFailed`` for an error that the stream tells of; ends without a ``StepFinish`` where the stream was cut."""
+    """Raises ``StreamFailed`` for an error that the stream tells of; ends without a ``StepFinish`` where the stream was
+    cut."""
     state = _State()
     for chunk in stream:
         if isinstance(chunk, dict):
@@ -92,7 +93,8 @@ def _error(error: Any) -> Any:
 
 
 def usage_of(usage: dict[str, Any]) -> Usage:
-    """Tokens as the API counts them: what was cached is part of the input there, what was thought part of the output."""
+    """Tokens as the API counts them: what was cached is part of the input there, what was thought part of the
+    output."""
     read, written = _count(usage, "input_tokens"), _count(usage, "output_tokens")
     cached = _count(_dict(usage.get("input_tokens_details")), "cached_tokens")
     thought = _count(_dict(usage.get("output_tokens_details")), "reasoning_tokens")

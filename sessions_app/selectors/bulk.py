@@ -64,9 +64,7 @@ def report_csv(batch: RepairBatch) -> str:
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
     for row in report_rows(batch):
-        writer.writerow(
-            [_cell(" ".join(value) if isinstance(value := row[name], list) else value) for name in COLUMNS]
-        )
+        writer.writerow([_cell(" ".join(value) if isinstance(value := row[name], list) else value) for name in COLUMNS])
     return out.getvalue()
 
 

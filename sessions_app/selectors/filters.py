@@ -109,16 +109,15 @@ class SessionFilter:
 
     @staticmethod
     def strangers(query: Iterable[str]) -> tuple[str, ...]:
-        """Names that no filter has. Where something is done to all that fits, a name misspelt must not mean everything."""
+        """Names that no filter has. Where something is done to all that fits, a name misspelt must not mean
+        everything."""
         return tuple(name for name in query if name not in _READERS)
 
     def to_query(self, **changes: Any) -> str:
         """The canonical query string, with ``changes`` applied (None takes a field out)."""
         names = {item.name for item in fields(self)} - {"ignored"}
         mine = {name: value for name, value in changes.items() if name in names}
-        wanted = replace(
-            self, **{name: _EMPTY[name] if value is None else value for name, value in mine.items()}
-        )
+        wanted = replace(self, **{name: _EMPTY[name] if value is None else value for name, value in mine.items()})
         query = QueryDict(mutable=True)
         for name in _READERS:
             value = getattr(wanted, name)
@@ -196,9 +195,7 @@ class SessionFilter:
         if self.rule:
             yield _finding(rule=self.rule)
         if self.rejected:
-            yield Exists(
-                Verdict.objects.filter(session=OuterRef("pk"), protocol=self.rejected, accepted=False)
-            )
+            yield Exists(Verdict.objects.filter(session=OuterRef("pk"), protocol=self.rejected, accepted=False))
         if self.has == "stuck":
             yield _finding(rule__in=("stuck-tool", "open-turn"))
         elif self.has:

@@ -74,11 +74,7 @@ def repair_page(
 
 def repair_detail(public_id: str) -> RepairDetail | None:
     """One repair with its first ``CHANGES_SHOWN`` row changes."""
-    repair = (
-        Repair.objects.select_related("batch", "undoes", "session", "source")
-        .filter(public_id=public_id)
-        .first()
-    )
+    repair = Repair.objects.select_related("batch", "undoes", "session", "source").filter(public_id=public_id).first()
     if repair is None:
         return None
     undone_by = Repair.objects.filter(undoes=repair, state=Repair.State.APPLIED).first()

@@ -16,7 +16,8 @@ READ = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Raiser:
-    """A session whose payload breaks the rule behind the error, and where. ``exact``: an id of the text is in its own words."""
+    """A session whose payload breaks the rule behind the error, and where. ``exact``: an id of the text is in its own
+    words."""
 
     session: int
     title: str

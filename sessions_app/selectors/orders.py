@@ -33,8 +33,8 @@ _ROLES = {
 
 @dataclass(frozen=True, slots=True)
 class OrderRow:
-    """A block as it is sent, or a stored part. ``index`` is the position of its message in the request body, None where it is in none;
-    ``value`` is the canonical block, or the stored part's JSON."""
+    """A block as it is sent, or a stored part. ``index`` is the position of its message in the request body, None where
+    it is in none; ``value`` is the canonical block, or the stored part's JSON."""
 
     state: State
     kind: str
@@ -161,7 +161,8 @@ def _interleaved(
 
 
 def _sent(lowered: Lowered, body: Body) -> Iterator[OrderRow]:
-    """Canonical blocks that are in the body, with the body's message each is in; messages no stored row gave are the client's own."""
+    """Canonical blocks that are in the body, with the body's message each is in; messages no stored row gave are the
+    client's own."""
     key = next((name for name in _LISTS if isinstance(body.body.get(name), list)), "")
     written: list[Any] = body.body.get(key, [])
     places = _Places(body, key, written)
@@ -189,7 +190,8 @@ def _sent(lowered: Lowered, body: Body) -> Iterator[OrderRow]:
 
 
 class _Places:
-    """Where in the body a canonical block is: by its part where the protocol keeps blocks apart, else by its message and role."""
+    """Where in the body a canonical block is: by its part where the protocol keeps blocks apart, else by its message
+    and role."""
 
     def __init__(self, body: Body, key: str, written: list[Any]) -> None:
         self.written = written
@@ -210,9 +212,7 @@ class _Places:
         self.last = -1
         self.used: set[tuple[Origin, int]] = set()
 
-    def of(
-        self, message: dict[str, Any], origins: list[Origin]
-    ) -> Iterator[tuple[dict[str, Any], Origin, int | None]]:
+    def of(self, message: dict[str, Any], origins: list[Origin]) -> Iterator[tuple[dict[str, Any], Origin, int | None]]:
         found: list[int | None] = []
         home: int | None = None
         for block, origin in zip(message["content"], origins, strict=True):

@@ -192,10 +192,7 @@ def _slim_parts(session: Session, messages: set[str]) -> tuple[dict[str, list[_S
     found: defaultdict[str, list[_Slim]] = defaultdict(list)
     columns = ("message_stored_id", "stored_id", "item", "kind", "call_id")
     for message, *rest in (
-        Part.objects.filter(session=session)
-        .order_by("position")
-        .values_list(*columns)
-        .iterator(chunk_size=5000)
+        Part.objects.filter(session=session).order_by("position").values_list(*columns).iterator(chunk_size=5000)
     ):
         found[message].append(_Slim(*rest))
     orphans: list[str] = []

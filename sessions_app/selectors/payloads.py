@@ -28,7 +28,8 @@ class NoTarget(Exception):
 class Payload:
     """``text`` is the JSON of the body (or of the canonical messages), byte for byte as the client would send it.
 
-    ``provenance`` maps JSON pointers of messages and their items to (message id, part id). Where no request can be made, ``error`` says why.
+    ``provenance`` maps JSON pointers of messages and their items to (message id, part id). Where no request can be
+    made, ``error`` says why.
     """
 
     target: Target
@@ -40,7 +41,8 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class PayloadOptions:
-    """``target`` is PROTOCOL[:PROVIDER/MODEL], "" = the session's own; ``as_stored`` leaves the two fixes of the lowering off."""
+    """``target`` is PROTOCOL[:PROVIDER/MODEL], "" = the session's own; ``as_stored`` leaves the two fixes of the
+    lowering off."""
 
     target: str = ""
     thinking: Thinking = "auto"
@@ -84,7 +86,8 @@ def _text(value: Any, options: PayloadOptions) -> str:
 
 
 def payload_lines(sessions: QuerySet[Session], options: PayloadOptions) -> Iterator[str]:
-    """A line of JSON per session, one session in memory at a time; a session that fails says so in its line and the next goes on."""
+    """A line of JSON per session, one session in memory at a time; a session that fails says so in its line and the
+    next goes on."""
     for number in list(sessions.values_list("pk", flat=True)):
         session = Session.objects.select_related("source").filter(pk=number).first()
         if session is not None:
@@ -95,9 +98,7 @@ def _line(session: Session, options: PayloadOptions) -> str:
     head: dict[str, Any] = {"id": session.pk, "session": session.stored_id, "source": session.source_id}
     if session.imported_at is None:
         return (
-            jsjson.dumps(
-                {**head, "error": {"kind": "not-imported", "message": "Its rows have not been read yet."}}
-            )
+            jsjson.dumps({**head, "error": {"kind": "not-imported", "message": "Its rows have not been read yet."}})
             + "\n"
         )
     try:

@@ -30,9 +30,7 @@ def session_rows(session: Session) -> SessionRows:
     messages: list[Row] = []
     session_message: list[Row] = []
     stored = Message.objects.filter(session=session).order_by("position").values_list(*_MESSAGE)
-    for table, stored_id, created, updated, seq, kind, data, encoding, columns in stored.iterator(
-        chunk_size=2000
-    ):
+    for table, stored_id, created, updated, seq, kind, data, encoding, columns in stored.iterator(chunk_size=2000):
         value = data if encoding == VERBATIM else decode_value(data, encoding)
         if table == Message.Table.MESSAGE:
             usual = message_columns(stored_id, session.stored_id, created, updated)
@@ -93,9 +91,7 @@ def _parts(session: Session) -> list[Row]:
             part_columns(stored_id, message_id, session_id, created, updated),
             data if encoding == VERBATIM else decode_value(data, encoding),
         )
-        for stored_id, message_id, created, updated, data, encoding, columns in stored.iterator(
-            chunk_size=2000
-        )
+        for stored_id, message_id, created, updated, data, encoding, columns in stored.iterator(chunk_size=2000)
     ]
     rows.sort(key=lambda row: str(row.get("message_id")))
     return rows

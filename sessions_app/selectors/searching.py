@@ -1,7 +1,7 @@
 """Searching inside conversations: all texts of one session, or of all of them with a bounded cost.
 
-What is searched for is a phrase: its words one after another, whatever stands between them. Stored texts are read, there is no index
-(docs/decisions/searching-inside-conversations.md).
+What is searched for is a phrase: its words one after another, whatever stands between them. Stored texts are read,
+there is no index (docs/decisions/searching-inside-conversations.md).
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Phrase:
         return re.compile(source, re.IGNORECASE)
 
     def held(self, name: str) -> Q:
-        """Rows that can hold it: each word somewhere in the stored JSON. What stands between words may be escaped there."""
+        """Rows that can hold it: each word somewhere in the stored JSON. What stands between words may be escaped
+        there."""
         condition = Q()
         for word in self.words or (json.dumps(self.text, ensure_ascii=False)[1:-1],):
             condition &= Q(**{f"{name}__icontains": word})
@@ -107,9 +108,7 @@ def _candidates(session: Session, phrase: Phrase) -> Iterator[tuple[str, Any]]:
     parts = Part.objects.filter(phrase.held("data"), session=session, item=None).order_by("position")
     for part in parts.only("stored_id", "data", "encoding").iterator(chunk_size=200):
         yield part.stored_id, part.value
-    messages = Message.objects.filter(
-        phrase.held("data"), session=session, table=Message.Table.SESSION_MESSAGE
-    )
+    messages = Message.objects.filter(phrase.held("data"), session=session, table=Message.Table.SESSION_MESSAGE)
     for message in messages.order_by("position").only("stored_id", "data", "encoding").iterator(chunk_size=200):  # fmt: skip
         yield from _pieces(message)
 
@@ -128,7 +127,8 @@ def _pieces(message: Message) -> Iterator[tuple[str, Any]]:
 
 
 def sessions_search(text: str, start: int = 0) -> Found:
-    """Sessions that hold the phrase, the last updated first, read for about ``SECONDS``; ``start`` goes on where a search stopped."""
+    """Sessions that hold the phrase, the last updated first, read for about ``SECONDS``; ``start`` goes on where a
+    search stopped."""
     phrase = Phrase(text.strip())
     total = Session.objects.count()
     if not phrase.text:
@@ -154,9 +154,7 @@ def _in_sessions(chunk: list[int], phrase: Phrase) -> list[SessionHit]:
         for row in chosen.iterator(chunk_size=200):
             if row.session_id in first:
                 continue
-            for stored_id, value in (
-                _pieces(row) if isinstance(row, Message) else [(row.stored_id, row.value)]
-            ):
+            for stored_id, value in _pieces(row) if isinstance(row, Message) else [(row.stored_id, row.value)]:
                 if hit := _hit(stored_id, value, phrase):
                     first[row.session_id] = hit
                     break

@@ -159,9 +159,7 @@ class Facets:
     rules: tuple[Choice, ...]
 
     def source_name(self, source: int) -> str:
-        return next(
-            (choice.label for choice in self.sources if choice.value == str(source)), f"source {source}"
-        )
+        return next((choice.label for choice in self.sources if choice.value == str(source)), f"source {source}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,9 +350,7 @@ def session_by_any_id(text: str) -> tuple[Place, ...]:
     newest = ("-session__source_id", "session_id")
     places = [
         Place(pk)
-        for pk in Session.objects.filter(stored_id=wanted)
-        .order_by("-source_id")
-        .values_list("pk", flat=True)[:10]
+        for pk in Session.objects.filter(stored_id=wanted).order_by("-source_id").values_list("pk", flat=True)[:10]
     ]
     messages = Message.objects.filter(stored_id=wanted).order_by(*newest)
     places += [Place(session, wanted) for session in messages.values_list("session_id", flat=True)[:10]]

@@ -35,10 +35,7 @@ def source_rows() -> tuple[SourceRow, ...]:
     blocked = Q(sessions__health=Session.Health.BLOCKED)
     found = Source.objects.annotate(blocked=Count("sessions", filter=blocked)).order_by("-created_at", "-id")
     problems = dict(Source.objects.order_by().values_list("pk").annotate(count=Count("problems")))
-    jobs = {
-        job.source_id: job
-        for job in ImportJob.objects.filter(state__in=ImportJob.ACTIVE).fetch_mode(FETCH_RAISE)
-    }
+    jobs = {job.source_id: job for job in ImportJob.objects.filter(state__in=ImportJob.ACTIVE).fetch_mode(FETCH_RAISE)}
     return tuple(
         SourceRow(
             id=source.pk,

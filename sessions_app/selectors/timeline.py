@@ -1,4 +1,5 @@
-"""Windows of a session's timeline: whole turns around a place, in stored order, contents decoded for the window only."""
+"""Windows of a session's timeline: whole turns around a place, in stored order, contents decoded for the window
+only."""
 
 from __future__ import annotations
 
@@ -281,9 +282,7 @@ def _blocks(
 
 def _time_before(outline: Outline, start: int) -> int | None:
     """When the message before the window was made."""
-    earlier = [
-        head.time for turn in outline.turns for head in turn.messages if head.first < start and head.time
-    ]
+    earlier = [head.time for turn in outline.turns for head in turn.messages if head.first < start and head.time]
     return earlier[-1] if earlier else None
 
 
@@ -389,9 +388,7 @@ def part_value(part: Part) -> tuple[dict[str, Any] | None, str, str]:
         value, problem = _decoded(stored)
         return value, stored if isinstance(stored, str) else repr(stored), problem
     message = part.message
-    value, problem = (
-        _decoded(message.value) if message is not None else (None, "Its message is not in the session")
-    )
+    value, problem = _decoded(message.value) if message is not None else (None, "Its message is not in the session")
     content = value.get("content") if value else None
     if isinstance(content, list) and part.item < len(content) and isinstance(content[part.item], dict):
         item = content[part.item]

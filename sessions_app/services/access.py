@@ -1,4 +1,5 @@
-"""Ways in: the local user of ``serve``, one-time login links, API tokens. Tokens are shown once; only their digests are kept."""
+"""Ways in: the local user of ``serve``, one-time login links, API tokens. Tokens are shown once; only their digests are
+kept."""
 
 from __future__ import annotations
 
@@ -47,15 +48,11 @@ def login_link_use(*, token: str, now: datetime) -> User:
     digest = _digest(token)
     spent = LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now).update(used_at=now)
     if not spent:
-        raise LoginLinkRefused(
-            "This login link was used already or is too old. Start the server again for a new one."
-        )
+        raise LoginLinkRefused("This login link was used already or is too old. Start the server again for a new one.")
     user = LoginLink.objects.select_related("user").get(digest=digest).user
     if not user.is_active:
         raise LoginLinkRefused("The user of this login link may not sign in.")
-    audit_record(
-        action="login.link", actor=user.get_username(), face="web", now=now, subject=("user", user.pk)
-    )
+    audit_record(action="login.link", actor=user.get_username(), face="web", now=now, subject=("user", user.pk))
     return user
 
 
@@ -69,9 +66,7 @@ def token_create(*, user: User, name: str, now: datetime, life: timedelta | None
         created_at=now,
         expires_at=now + life if life else None,
     )
-    audit_record(
-        action="token.made", actor=user.get_username(), now=now, subject=("token", made.pk), name=made.name
-    )
+    audit_record(action="token.made", actor=user.get_username(), now=now, subject=("token", made.pk), name=made.name)
     return token
 
 
@@ -84,11 +79,7 @@ def local_token_renew(*, user: User, now: datetime) -> str:
 def token_user(*, token: str, now: datetime) -> User | None:
     """Whose token it is, None where it is unknown, revoked, too old, or its user may not sign in."""
     valid = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now))
-    found = (
-        ApiToken.objects.select_related("user")
-        .filter(valid, digest=_digest(token), user__is_active=True)
-        .first()
-    )
+    found = ApiToken.objects.select_related("user").filter(valid, digest=_digest(token), user__is_active=True).first()
     if found is None:
         return None
     if found.last_used_at is None or now - found.last_used_at > timedelta(minutes=1):

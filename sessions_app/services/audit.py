@@ -20,8 +20,9 @@ def audit_record(
     subject: tuple[str, object] = ("", ""),
     **data: Any,
 ) -> AuditEntry:
-    """Append one entry. ``action`` is one of ``models.ACTIONS``, whose sentence names what ``data`` holds; ``subject`` is (kind, id);
-    entries of one user action share ``batch``. Raises ``ValueError`` for an action that is not registered."""
+    """Append one entry. ``action`` is one of ``models.ACTIONS``, whose sentence names what ``data`` holds; ``subject``
+    is (kind, id); entries of one user action share ``batch``. Raises ``ValueError`` for an action that is not
+    registered."""
     return AuditEntry.objects.create(
         action=action,
         actor=actor,

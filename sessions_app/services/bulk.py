@@ -1,4 +1,5 @@
-"""Repairs of many sessions: which ones, how, and what a user may ask of a batch. ``bulkrun`` does the work, in chunks."""
+"""Repairs of many sessions: which ones, how, and what a user may ask of a batch. ``bulkrun`` does the work, in
+chunks."""
 
 from __future__ import annotations
 
@@ -74,9 +75,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             "Drop tool calls whose thinking was lost",
             BulkOptions(rules=DROP, safety="lossy"),
         ),
-        "discard-failed-attempts": Preset(
-            "Discard failed attempts", BulkOptions(rules=("failed-attempt-leftovers",))
-        ),
+        "discard-failed-attempts": Preset("Discard failed attempts", BulkOptions(rules=("failed-attempt-leftovers",))),
         "close-stuck-tools": Preset("Close stuck tools", BulkOptions(rules=("stuck-tool", "open-turn"))),
     }
 )
@@ -116,7 +115,8 @@ def _source_name(number: int) -> str:
 
 
 def selection_keep(store: MutableMapping[str, Any], selection: Selection) -> str:
-    """Put a selection of ids into the browser session's ``store`` (too long for an address); its key. The last five are kept."""
+    """Put a selection of ids into the browser session's ``store`` (too long for an address); its key. The last five are
+    kept."""
     kept = dict(store.get("selections", {}))
     key = uuid.uuid4().hex[:12]
     kept[key] = selection.as_dict()
@@ -200,9 +200,7 @@ def bulk_undo(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> No
         )
         if not begun:
             raise BulkRefused(
-                "This batch is still running."
-                if batch.state in RepairBatch.ACTIVE
-                else "It was taken back before."
+                "This batch is still running." if batch.state in RepairBatch.ACTIVE else "It was taken back before."
             )
         audit_record(
             action="bulk.undone",

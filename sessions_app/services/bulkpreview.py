@@ -1,4 +1,5 @@
-"""What a bulk repair would do, before anything is done: by rule, what is left alone and why, and a few sessions planned for real."""
+"""What a bulk repair would do, before anything is done: by rule, what is left alone and why, and a few sessions planned
+for real."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class RuleLine:
-    """One rule's findings of one safety. ``taken`` says whether these options repair them, ``why`` not where they do not."""
+    """One rule's findings of one safety. ``taken`` says whether these options repair them, ``why`` not where they do
+    not."""
 
     rule: str
     title: str
@@ -83,9 +85,7 @@ class BulkPreview:
     samples: tuple[Sample, ...]
 
 
-def bulk_preview(
-    *, selection: Selection, options: BulkOptions, now: datetime, samples: int = EXAMPLES
-) -> BulkPreview:
+def bulk_preview(*, selection: Selection, options: BulkOptions, now: datetime, samples: int = EXAMPLES) -> BulkPreview:
     """Counts come from the last scans; the samples are planned against the stored rows as they are now."""
     sessions = selection.query()
     chosen = sessions.order_by().values("pk")
@@ -147,9 +147,7 @@ def _rules(chosen: QuerySet[Session, dict[str, int]], options: BulkOptions) -> t
     lines = []
     for rule, severity, safety, sessions, findings in counted:
         why = _why_left(rule, severity, safety, options)
-        lines.append(
-            RuleLine(rule, titles.get(rule, rule), severity, safety, sessions, findings, not why, why)
-        )
+        lines.append(RuleLine(rule, titles.get(rule, rule), severity, safety, sessions, findings, not why, why))
     return tuple(sorted(lines, key=lambda line: _GRAVEST.index(line.severity)))
 
 
@@ -170,9 +168,7 @@ def _sample(session: Session, options: BulkOptions, now: datetime) -> Sample:
     return Sample(
         session=session.pk,
         name=name,
-        operations=tuple(
-            dict.fromkeys(operation.why for operation in planned.plan.operations if operation.why)
-        ),
+        operations=tuple(dict.fromkeys(operation.why for operation in planned.plan.operations if operation.why)),
         changes=len(planned.plan.changes),
         diffs=tuple(row_diff(change) for change in planned.plan.changes[:EXAMPLES]),
         accepted_before=seen.verdict_before.accepted if seen.verdict_before else None,
@@ -185,9 +181,7 @@ def row_diff(change: RowChange, limit: int = DIFF_LINES) -> RowDiff:
     """A row change in lines: what goes, what comes."""
     before, after = _lines(change.before), _lines(change.after)
     lines = [
-        line
-        for line in difflib.unified_diff(before, after, n=2, lineterm="")
-        if not line.startswith(("---", "+++"))
+        line for line in difflib.unified_diff(before, after, n=2, lineterm="") if not line.startswith(("---", "+++"))
     ]
     name = " ".join(str(value) for value in change.key.values())
     return RowDiff(f"{change.table} {name}", tuple(lines[:limit]), max(0, len(lines) - limit))

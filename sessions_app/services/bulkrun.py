@@ -1,7 +1,8 @@
 """Doing a batch, in chunks that survive a killed worker.
 
-A batch remembers the ids it stands for and how many of them are handled. A chunk takes the next few under a lease (``heartbeat_at``): a worker that
-dies leaves the lease to run out, and the chunk that follows learns from the batch's repairs what was done already. Undo goes the same way.
+A batch remembers the ids it stands for and how many of them are handled. A chunk takes the next few under a lease
+(``heartbeat_at``): a worker that dies leaves the lease to run out, and the chunk that follows learns from the batch's
+repairs what was done already. Undo goes the same way.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def bulk_run_chunk(*, batch_id: int, clock: Clock, seconds: float = 5.0) -> bool
 def bulk_unfinished(*, now: datetime, alone: bool = False) -> list[int]:
     """Batches to be taken up at the start of a worker; the caller enqueues a chunk for each.
 
-    ``alone``: no other process works on this database, so a lease that still runs is a dead worker's, and ends here. Otherwise a batch under
-    lease is left to ``bulk_abandoned``.
+    ``alone``: no other process works on this database, so a lease that still runs is a dead worker's, and ends here.
+    Otherwise a batch under lease is left to ``bulk_abandoned``.
     """
     active = RepairBatch.objects.filter(state__in=RepairBatch.ACTIVE)
     if alone:
@@ -137,16 +138,10 @@ def _handled(
             batch=batch,
         )
     except RepairRefused as refusal:
-        outcome: Outcome = (
-            "nothing" if refusal.kind == "nothing" else "skipped" if refusal.kind == "held" else "failed"
-        )
+        outcome: Outcome = "nothing" if refusal.kind == "nothing" else "skipped" if refusal.kind == "held" else "failed"
         return _result(session, number, outcome, why=refusal.words)
-    except (
-        Exception
-    ):  # a fault of ours in one session must not stop the others; it is logged and the report says so
-        log.exception(
-            "bulk repair of a session failed", session=session.stored_id, batch=str(batch.public_id)
-        )
+    except Exception:  # a fault of ours in one session must not stop the others; it is logged and the report says so
+        log.exception("bulk repair of a session failed", session=session.stored_id, batch=str(batch.public_id))
         return _result(session, number, "failed", why="Suture failed on this session; see the log.")
     return _result(session, number, "repaired", repair=repair)
 
@@ -168,12 +163,11 @@ def _result(
 
 
 def _undo_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
-    """The last repair first, so that a session repaired twice comes back step by step. One that cannot be taken back says why and stays."""
+    """The last repair first, so that a session repaired twice comes back step by step. One that cannot be taken back
+    says why and stays."""
     results = {result["repair"]: result for result in batch.results if result["repair"]}
     kept = [name for name, result in results.items() if result["undo"].startswith("kept")]
-    applied = Repair.objects.filter(batch=batch, undoes=None, state=Repair.State.APPLIED).exclude(
-        public_id__in=kept
-    )
+    applied = Repair.objects.filter(batch=batch, undoes=None, state=Repair.State.APPLIED).exclude(public_id__in=kept)
     for repair in applied.select_related("session", "source").order_by("-pk")[:CHUNK]:
         RepairBatch.objects.filter(pk=batch.pk).update(heartbeat_at=clock())
         actor = Actor(

@@ -1,4 +1,5 @@
-"""Compacting a session that its client cannot compact any more: summarise in the background, look, apply, undo (design 7)."""
+"""Compacting a session that its client cannot compact any more: summarise in the background, look, apply, undo (design
+7)."""
 
 from __future__ import annotations
 
@@ -63,17 +64,17 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPreview:
-    """What the session would be: characters the next request holds now (None = it cannot be built) and would hold, and the verdict then."""
+    """What the session would be: characters the next request holds now (None = it cannot be built) and would hold, and
+    the verdict then."""
 
     before: int | None
     after: int
     verdict: Verdict | None
 
 
-def compaction_prepare(
-    *, rows: SessionRows, live: bool, target: str = "", thinking: Thinking = "auto"
-) -> Ready:
-    """What would be summarised, by whom. ``live``: the rows are the client's own file's. Raises ``ProbeRefused`` in words."""
+def compaction_prepare(*, rows: SessionRows, live: bool, target: str = "", thinking: Thinking = "auto") -> Ready:
+    """What would be summarised, by whom. ``live``: the rows are the client's own file's. Raises ``ProbeRefused`` in
+    words."""
     session = dialects.decode(rows)
     if session.dialect == "opencode-v2" and live:
         raise ProbeRefused("store", V2_REFUSED)
@@ -98,9 +99,7 @@ def session_compaction_prepare(
     if refreshed.problem or session.imported_at is None:
         words = refreshed.problem or session.error or "The rows of this session could not be read."
         raise ProbeRefused("store", words)
-    return compaction_prepare(
-        rows=session_rows(session), live=session.source.live, target=target, thinking=thinking
-    )
+    return compaction_prepare(rows=session_rows(session), live=session.source.live, target=target, thinking=thinking)
 
 
 def compaction_start(
@@ -161,9 +160,7 @@ def compaction_cancel(*, job: Compaction) -> None:
     Compaction.objects.filter(pk=job.pk, state__in=(*Compaction.ACTIVE, Compaction.State.READY)).update(
         cancel_requested=True
     )
-    Compaction.objects.filter(pk=job.pk, state=Compaction.State.READY).update(
-        state=Compaction.State.CANCELLED
-    )
+    Compaction.objects.filter(pk=job.pk, state=Compaction.State.READY).update(state=Compaction.State.CANCELLED)
 
 
 def compactions_abandoned(*, now: datetime, alone: bool = False) -> list[int]:
@@ -191,7 +188,8 @@ def changes_preview(rows: SessionRows, changes: tuple[RowChange, ...]) -> Compac
 
 
 def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
-    """Write what the client itself would have written; the repair can be undone as any other. Raises ``RepairRefused``."""
+    """Write what the client itself would have written; the repair can be undone as any other. Raises
+    ``RepairRefused``."""
     if job.state != Compaction.State.READY:
         raise RepairRefused(
             "state", f"This summary is {job.get_state_display().lower()}; only a ready one can be applied."
@@ -202,9 +200,7 @@ def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
         raise RepairRefused("store", refreshed.problem)
     rows = session_rows(session)
     if rowdoc.rows_hash(rows) != job.rows_hash:
-        raise RepairRefused(
-            "changed", "Not applied: the session changed after it was summarised. Nothing was written."
-        )
+        raise RepairRefused("changed", "Not applied: the session changed after it was summarised. Nothing was written.")
     changes = _changes(job, rows, now)
     write = mirror_apply if session.dialect == "opencode-v2" else changes_apply
     repair = write(session=session, rows=rows, changes=changes, rules=[RULE], actor=actor, now=now)

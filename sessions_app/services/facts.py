@@ -1,4 +1,5 @@
-"""What rules may know beside a session's rows: its store, and the machine where the file is in its native place (design 4)."""
+"""What rules may know beside a session's rows: its store, and the machine where the file is in its native place (design
+4)."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ QUICK_SECONDS = 5.0
 
 
 def store_facts(*, store: Store, native: bool, now: datetime, check: Sequence[str] = ()) -> Facts:
-    """Facts of the whole store; ``session_facts`` adds what one session needs. ``check`` is what ``store_damage`` found."""
+    """Facts of the whole store; ``session_facts`` adds what one session needs. ``check`` is what ``store_damage``
+    found."""
     return Facts(
         store=store.kind,
         holders=tuple(f"{holder.command} (process {holder.pid})" for holder in store.holders()),
@@ -61,7 +63,8 @@ def _reopened(source: Source, message_id: str) -> list[tuple[str, int]]:
 
 
 def store_damage(*, store: Store, seconds: float = QUICK_SECONDS) -> list[str]:
-    """What SQLite's quick_check reports within ``seconds``, in its words; [] where nothing is wrong or there was no time to tell."""
+    """What SQLite's quick_check reports within ``seconds``, in its words; [] where nothing is wrong or there was no
+    time to tell."""
     if store.kind != "sqlite":
         return []
     return [values.shown(message) for message in quick_check(store.path, seconds=seconds).messages]
@@ -87,7 +90,8 @@ def session_facts(facts: Facts, rows: SessionRows) -> Facts:
 
 
 def _beside(store: Store) -> frozenset[str] | None:
-    """What the database beside a storage tree holds: later clients read that, and leave the tree where it is (format A2)."""
+    """What the database beside a storage tree holds: later clients read that, and leave the tree where it is (format
+    A2)."""
     found = databases_in(store.path.parent) if store.kind == "storage" and store.path.is_dir() else []
     if not found:
         return None

@@ -1,4 +1,5 @@
-"""Repairing a bare file or folder, without a database of our own: the journal of the data directory is the history (design 5.2, 8)."""
+"""Repairing a bare file or folder, without a database of our own: the journal of the data directory is the history
+(design 5.2, 8)."""
 
 from __future__ import annotations
 
@@ -70,8 +71,9 @@ def file_repair(
 ) -> FileReport:
     """Repair the sessions named (none = all) in ``store`` itself.
 
-    ``copy``: the store is a copy made for this, so no journal, backup or look at who has it open. Raises ``StoreError`` where a
-    named session is not there, ``ValueError`` for a target that cannot be read; what goes wrong with one session is in its outcome.
+    ``copy``: the store is a copy made for this, so no journal, backup or look at who has it open. Raises ``StoreError``
+    where a named session is not there, ``ValueError`` for a target that cannot be read; what goes wrong with one
+    session is in its outcome.
     """
     report = FileReport(str(store.path), store.kind, dry_run)
     holders = [] if copy else store.holders()
@@ -101,14 +103,10 @@ def file_repair(
     return report
 
 
-def file_undo(
-    *, entry: Entry, now: datetime, actor: str = "command", dry_run: bool = False
-) -> tuple[RowChange, ...]:
+def file_undo(*, entry: Entry, now: datetime, actor: str = "command", dry_run: bool = False) -> tuple[RowChange, ...]:
     """Take a journal entry back; gives the row changes. Raises ``RepairRefused``, ``StoreError``."""
     if entry.state != "committed":
-        raise RepairRefused(
-            "state", f"Repair {entry.id} is {entry.state}; only one that was written can be undone."
-        )
+        raise RepairRefused("state", f"Repair {entry.id} is {entry.state}; only one that was written can be undone.")
     with stores.open_store(Path(entry.path), entry.kind) as store:
         if dry_run:
             return entry.inverse

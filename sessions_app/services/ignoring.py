@@ -1,4 +1,5 @@
-"""Findings that somebody decided to leave as they are. Health and verdicts do not change by that; it is shown beside them."""
+"""Findings that somebody decided to leave as they are. Health and verdicts do not change by that; it is shown beside
+them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Importing: sources attached, listed, read in the background newest first, synced and deleted (design 4).
 
-Attaching lists session rows only. What is still to be read is a column (``Session.pending``), so an import is resumed by whoever comes
-next, and doing it twice changes nothing.
+Attaching lists session rows only. What is still to be read is a column (``Session.pending``), so an import is resumed
+by whoever comes next, and doing it twice changes nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ log = structlog.get_logger(__name__)
 type Clock = Callable[[], datetime]
 
 FORGOTTEN = timedelta(minutes=10)
-"""A queued job waits its turn behind others; after so long its task is taken to be lost, and a second one does no harm."""
+"""A queued job waits its turn behind others; after so long its task is taken to be lost, and a second one does no
+harm."""
 CHECK_SECONDS = 30.0
 """The longest that an import spends on asking SQLite whether the file is whole."""
 _LIST_BATCH = 500
@@ -53,8 +54,8 @@ def source_attach(
 ) -> tuple[Source, ImportJob]:
     """Attach a file or folder: its sessions are listed on return, and a job to read them is queued.
 
-    A path that is attached already gives its source and a sync. ``stored_path`` is the copy that is read instead (uploads, samples).
-    Raises ``StoreError`` where it is no store; nothing is kept then.
+    A path that is attached already gives its source and a sync. ``stored_path`` is the copy that is read instead
+    (uploads, samples). Raises ``StoreError`` where it is no store; nothing is kept then.
     """
     resolved = path.resolve() if stored_path is None else path
     if stored_path is None:
@@ -78,9 +79,7 @@ def source_attach(
         _list(source, store.sessions())
         job = _job_create(source, ImportJob.Kind.IMPORT, actor, now)
         action = "source.attached" if origin == Source.Origin.ATTACHED else "source.uploaded"
-        audit_record(
-            action=action, actor=actor, face=face, now=now, subject=("source", source.pk), name=source.name
-        )
+        audit_record(action=action, actor=actor, face=face, now=now, subject=("source", source.pk), name=source.name)
     return source, job
 
 
@@ -123,7 +122,8 @@ def source_import(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
 
 
 def source_delete(*, source: Source, actor: str, now: datetime, face: str = "web") -> None:
-    """Delete what was imported from a source for good; of an upload also the stored copy. An attached file itself is left alone."""
+    """Delete what was imported from a source for good; of an upload also the stored copy. An attached file itself is
+    left alone."""
     source_purge(source=source)
     audit_record(
         action="source.deleted",
@@ -150,7 +150,8 @@ def import_cancel(*, job: ImportJob, actor: str, now: datetime, face: str = "web
 
 
 def imports_reap(*, now: datetime, silence: timedelta) -> list[ImportJob]:
-    """Jobs whose worker has been silent for so long, or that none took up: to be enqueued again. They go on where they stopped."""
+    """Jobs whose worker has been silent for so long, or that none took up: to be enqueued again. They go on where they
+    stopped."""
     silent = Q(state=ImportJob.State.RUNNING, heartbeat_at__lte=now - silence)
     forgotten = Q(state=ImportJob.State.QUEUED, created_at__lte=now - FORGOTTEN) & (
         Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - FORGOTTEN)
@@ -189,9 +190,7 @@ def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
         _list(source, store.sessions())
         _mark_pending(source, changes.changed)
         for batch in _batches([values.key(stored_id) for stored_id in changes.deleted]):
-            Session.objects.filter(source=source, stored_id__in=batch, missing_since=None).update(
-                missing_since=clock()
-            )
+            Session.objects.filter(source=source, stored_id__in=batch, missing_since=None).update(missing_since=clock())
         audit_record(
             action="source.synced",
             actor=job.actor,
@@ -236,8 +235,8 @@ def _mark_pending(source: Source, stored_ids: Iterable[str]) -> None:
 
 
 def _next(job: ImportJob, waiting: list[int]) -> Session | None:
-    """The next pending session, None where none is left. ``waiting`` keeps the keys of those behind it: looking for each anew would
-    pass by all that are done each time."""
+    """The next pending session, None where none is left. ``waiting`` keeps the keys of those behind it: looking for
+    each anew would pass by all that are done each time."""
     while True:
         if not waiting:
             pending = Session.objects.filter(source=job.source, pending=True)
@@ -246,9 +245,7 @@ def _next(job: ImportJob, waiting: list[int]) -> Session | None:
             if not waiting:
                 return None
         # One that somebody opened meanwhile is not pending any more.
-        session = (
-            Session.objects.filter(pk=waiting.pop(), pending=True).select_related("source").order_by().first()
-        )
+        session = Session.objects.filter(pk=waiting.pop(), pending=True).select_related("source").order_by().first()
         if session is not None:
             return session
 
@@ -263,13 +260,9 @@ def _read(session: Session, job: ImportJob, store: Store, facts: Facts, clock: C
         if problem.kind in BUSY:  # still pending: the next chunk tries again
             raise
         job.failed += 1
-    except (
-        Exception
-    ):  # a fault of ours in one session must not stop the others; it is logged and the session says so
+    except Exception:  # a fault of ours in one session must not stop the others; it is logged and the session says so
         log.exception("session could not be read", session=session.stored_id, source=job.source_id)
-        Session.objects.filter(pk=session.pk).update(
-            pending=False, error="Suture failed on this session; see the log."
-        )
+        Session.objects.filter(pk=session.pk).update(pending=False, error="Suture failed on this session; see the log.")
         job.failed += 1
     job.heartbeat_at = clock()
     job.save(update_fields=("parts", "done", "failed", "heartbeat_at"))

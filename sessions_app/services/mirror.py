@@ -1,7 +1,7 @@
 """Writing a session's rows to the mirror: verbatim rows, derived columns beside them, only what differs.
 
-One session at a time is in memory. Positions, ids and derived columns serve lists and search; ``selectors/rows`` gives back exactly
-what came in.
+One session at a time is in memory. Positions, ids and derived columns serve lists and search; ``selectors/rows`` gives
+back exactly what came in.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ def projects_write(*, source: Source, rows: Iterable[Row]) -> None:
         worktree = values.shown(row.get("worktree"))
         project = known.get(stored_id)
         if project is None:
-            known[stored_id] = Project.objects.create(
-                source=source, stored_id=stored_id, row=text, worktree=worktree
-            )
+            known[stored_id] = Project.objects.create(source=source, stored_id=stored_id, row=text, worktree=worktree)
         elif project.row != text:
             project.row, project.worktree = text, worktree
             project.save(update_fields=("row", "worktree"))
@@ -100,15 +98,14 @@ def session_write(
 ) -> MirrorChange:
     """Make the mirror of ``session`` equal to ``rows`` in one transaction.
 
-    ``decoded`` gives the derived columns; None (rows no dialect could decode) leaves them empty. The session object is updated too.
+    ``decoded`` gives the derived columns; None (rows no dialect could decode) leaves them empty. The session object is
+    updated too.
     """
     change = MirrorChange()
     known = _Known(decoded)
     messages = [*_messages(session, rows, known)]
     with transaction.atomic():
-        Session.objects.select_for_update().get(
-            pk=session.pk
-        )  # two readers of one session take turns (PostgreSQL)
+        Session.objects.select_for_update().get(pk=session.pk)  # two readers of one session take turns (PostgreSQL)
         _sync(Message, session, messages, _MESSAGE, change)
         found = Message.objects.filter(session=session).order_by().values_list("table", "stored_id", "pk")
         parts = [*_parts(session, rows, known, {(table, stored_id): key for table, stored_id, key in found})]
@@ -118,9 +115,7 @@ def session_write(
         session.epoch = values.row_text(rows.epoch) if rows.epoch is not None else ""
         session.message_count, session.part_count = len(messages), len(parts)
         session.turn_count = known.turns
-        session.size_bytes = sum(_size(message[-3]) for message in messages) + sum(
-            _size(part[-3]) for part in parts
-        )
+        session.size_bytes = sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts)
         if decoded is not None:
             session.dialect = decoded.dialect
         session.provider, session.model = known.last_model

@@ -1,4 +1,5 @@
-"""Repairs that are written to the mirror alone: V2 rows that no file takes (design 7). ``Repair.path`` is "" for them."""
+"""Repairs that are written to the mirror alone: V2 rows that no file takes (design 7). ``Repair.path`` is "" for
+them."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def mirror_apply(
     now: datetime,
     undoes: Repair | None = None,
 ) -> Repair:
-    """Write ``changes`` of ``rows`` to the mirror and keep them as a repair. Raises ``RepairRefused`` for an attached file."""
+    """Write ``changes`` of ``rows`` to the mirror and keep them as a repair. Raises ``RepairRefused`` for an attached
+    file."""
     if session.source.live:
         raise RepairRefused("store", V2_REFUSED)
     try:
@@ -59,9 +61,7 @@ def mirror_apply(
     )
     with transaction.atomic():
         repair.save()
-        RowChange.objects.bulk_create(
-            [RowChange.of(repair, place, change) for place, change in enumerate(changes)]
-        )
+        RowChange.objects.bulk_create([RowChange.of(repair, place, change) for place, change in enumerate(changes)])
         decoded = dialects.decode(after)
         session_write(session=session, rows=after, decoded=decoded, rows_hash=repair.hash_after, now=now)
         scan_write(session=session, decoded=decoded, result=scan(decoded), now=now)

@@ -1,4 +1,5 @@
-"""Probes: "does the provider accept it now?" (design 7). What is shown is what is sent, byte for byte, and only when told to."""
+"""Probes: "does the provider accept it now?" (design 7). What is shown is what is sent, byte for byte, and only when
+told to."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ NEXT = "continue"
 
 
 class ProbeRefused(Exception):
-    """Nothing was sent. ``kind``: target (none can be told), lowering (the client cannot build a request), endpoint (not probeable),
-    changed (the payload is another than the one shown), store (the session cannot be read)."""
+    """Nothing was sent. ``kind``: target (none can be told), lowering (the client cannot build a request), endpoint
+    (not probeable), changed (the payload is another than the one shown), store (the session cannot be read)."""
 
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
@@ -46,7 +47,8 @@ class ProbeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProbeOptions:
-    """``target`` as on command lines, "" = the session's own. Without ``as_stored`` the safe repairs are applied to what is lowered."""
+    """``target`` as on command lines, "" = the session's own. Without ``as_stored`` the safe repairs are applied to
+    what is lowered."""
 
     target: str = ""
     thinking: Thinking = "auto"
@@ -159,13 +161,12 @@ def probe_run(
     now: datetime,
     expected_digest: str = "",
 ) -> Probe:
-    """Probe a session of the mirror and keep the answer in its history. ``expected_digest``: the payload the user saw."""
+    """Probe a session of the mirror and keep the answer in its history. ``expected_digest``: the payload the user
+    saw."""
     prepared = session_prepare(session=session, options=options, now=now)
     if expected_digest and prepared.digest != expected_digest:
         raise ProbeRefused("changed", "Not sent: the session changed after this payload was shown.")
-    return probe_keep(
-        session=session, prepared=prepared, answered=probe_send(prepared=prepared), actor=actor, now=now
-    )
+    return probe_keep(session=session, prepared=prepared, answered=probe_send(prepared=prepared), actor=actor, now=now)
 
 
 def session_prepare(*, session: Session, options: ProbeOptions, now: datetime) -> Prepared:
@@ -177,9 +178,7 @@ def session_prepare(*, session: Session, options: ProbeOptions, now: datetime) -
     return probe_prepare(rows=session_rows(session), options=options)
 
 
-def probe_keep(
-    *, session: Session, prepared: Prepared, answered: Answered, actor: Actor, now: datetime
-) -> Probe:
+def probe_keep(*, session: Session, prepared: Prepared, answered: Answered, actor: Actor, now: datetime) -> Probe:
     """Write the answer into the session's history."""
     probe = Probe.objects.create(
         session=session,

@@ -15,8 +15,8 @@ from .datadir import journal_dir, samples_dir, uploads_dir
 def source_purge(*, source: Source) -> None:
     """Everything imported from ``source``; of an upload also its stored copy, restore points and repaired rows.
 
-    The history of an upload's repairs keeps who, when and why, without a word of the transcript. Restore points of attached files stay: they
-    belong to files that are still there.
+    The history of an upload's repairs keeps who, when and why, without a word of the transcript. Restore points of
+    attached files stay: they belong to files that are still there.
     """
     sessions = Session.objects.filter(source=source)
     for model in (Part, Message, Finding, Verdict):  # children first, so that no cascade loads their rows

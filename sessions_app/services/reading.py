@@ -34,7 +34,8 @@ class Refresh:
 def session_refresh(*, session: Session, now: datetime) -> Refresh:
     """Bring one session up to date at once: read it where it is not imported yet or where its source is live.
 
-    Only this session is read. Nothing is written where its rows are those of the mirror and the rules those of the last scan.
+    Only this session is read. Nothing is written where its rows are those of the mirror and the rules those of the last
+    scan.
     """
     source = session.source
     if not (source.live or session.pending or session.imported_at is None):
@@ -68,9 +69,7 @@ def session_read(*, session: Session, store: Store, facts: Facts, now: datetime)
     decoded = dialects.decode(rows)
     projects_write(source=session.source, rows=rows.projects)
     session_write(session=session, rows=rows, decoded=decoded, rows_hash=rows_hash, now=now)
-    scan_write(
-        session=session, decoded=decoded, result=scan(decoded, facts=session_facts(facts, rows)), now=now
-    )
+    scan_write(session=session, decoded=decoded, result=scan(decoded, facts=session_facts(facts, rows)), now=now)
     return True
 
 

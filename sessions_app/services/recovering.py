@@ -1,4 +1,5 @@
-"""After a crash: what became of writes that were under way (design 5.2: the old or the new state, and the next start says which)."""
+"""After a crash: what became of writes that were under way (design 5.2: the old or the new state, and the next start
+says which)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from .writing import journal
 
 
 def journal_recover(*, now: datetime) -> list[str]:
-    """Settle writes that a crash interrupted, by the rows themselves; returns what to tell, a sentence each. Needs no database of ours."""
+    """Settle writes that a crash interrupted, by the rows themselves; returns what to tell, a sentence each. Needs no
+    database of ours."""
     return [recovery.words for recovery in journal(now).recover(stores.open_store)]
 
 

@@ -1,7 +1,7 @@
 """Repairing a session of the mirror: plan, preview, apply, undo (design 5).
 
-The write goes to the session's own file (attached: the agent's; uploaded: the stored copy), guarded and journalled; the mirror follows in the
-same action, and its tables say who did what.
+The write goes to the session's own file (attached: the agent's; uploaded: the stored copy), guarded and journalled; the
+mirror follows in the same action, and its tables say who did what.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RepairOptions:
-    """What to repair: rules (none named = all), up to which safety, choices (finding key -> choice name), messages, for which target."""
+    """What to repair: rules (none named = all), up to which safety, choices (finding key -> choice name), messages, for
+    which target."""
 
     rules: tuple[str, ...] = ()
     safety: Literal["safe", "lossy"] = "safe"
@@ -93,9 +94,7 @@ def repair_plan(*, session: Session, options: RepairOptions, now: datetime, forc
         raise RepairRefused("store", session.error or "The rows of this session could not be read.")
     try:
         with stores.open_store(Path(session.source.file), session.source.kind) as store:
-            facts = store_facts(
-                store=store, native=session.source.native, now=now, check=session.source.damage
-            )
+            facts = store_facts(store=store, native=session.source.native, now=now, check=session.source.damage)
             holders = tuple(store.holders()) if session.source.live else ()
     except StoreError as problem:
         raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
@@ -119,8 +118,8 @@ def repair_apply(
 ) -> Repair:
     """Apply a repair to the session's file; the mirror follows.
 
-    ``expected_hash`` is ``plan.rows_hash`` of the plan the user saw; the plan is made again from the rows as they are now, and refused
-    where they are others. Raises ``RepairRefused``: nothing was written then.
+    ``expected_hash`` is ``plan.rows_hash`` of the plan the user saw; the plan is made again from the rows as they are
+    now, and refused where they are others. Raises ``RepairRefused``: nothing was written then.
     """
     try:
         with stores.open_store(Path(session.source.file), session.source.kind) as store:
@@ -132,7 +131,8 @@ def repair_apply(
 
 
 def repair_undo(*, repair: Repair, actor: Actor, now: datetime, batch: RepairBatch | None = None) -> Repair:
-    """Take a repair back under the same guard; the undo is a repair itself. Raises ``RepairRefused``: nothing was written then."""
+    """Take a repair back under the same guard; the undo is a repair itself. Raises ``RepairRefused``: nothing was
+    written then."""
     if repair.state != Repair.State.APPLIED:
         raise RepairRefused(
             "state",
@@ -175,7 +175,8 @@ def changes_apply(
     actor: Actor,
     now: datetime,
 ) -> Repair:
-    """Write row changes that no rule planned (a compaction) to the session's file, as a repair of ``rows``. Raises ``RepairRefused``."""
+    """Write row changes that no rule planned (a compaction) to the session's file, as a repair of ``rows``. Raises
+    ``RepairRefused``."""
     try:
         with stores.open_store(Path(session.source.file), session.source.kind) as store:
             repair = Repair(
@@ -249,9 +250,7 @@ def plan_rules(plan: Plan) -> list[str]:
     return sorted({key.partition(":")[0] for key in plan.findings})
 
 
-def _repair_of(
-    planned: Planned, actor: Actor, force: bool, batch: RepairBatch | None, now: datetime
-) -> Repair:
+def _repair_of(planned: Planned, actor: Actor, force: bool, batch: RepairBatch | None, now: datetime) -> Repair:
     session, plan = planned.session, planned.plan
     repair = Repair(
         session=session,
@@ -297,12 +296,11 @@ def _write(
     now: datetime,
     batch: RepairBatch | None,
 ) -> Repair:
-    """Write down what will be done, do it, say that it is done. Killed between any two of these, ``repairs_recover`` settles it."""
+    """Write down what will be done, do it, say that it is done. Killed between any two of these, ``repairs_recover``
+    settles it."""
     attached = repair.source is None or repair.source.live
     backup = (
-        full_backup(store=store, now=now, batch=str(batch.public_id) if batch else "")
-        if attached
-        else Backup(None)
+        full_backup(store=store, now=now, batch=str(batch.public_id) if batch else "") if attached else Backup(None)
     )
     repair.backup_path, repair.backup_note = str(backup.path or ""), backup.skipped
     repair.change_count = len(changes)
@@ -337,9 +335,7 @@ def _write(
         _refused(repair, str(refusal), now)
         if isinstance(refusal, StoreError):
             raise
-        raise RepairRefused(
-            "changed", str(refusal), [str(difference) for difference in refusal.changed]
-        ) from refusal
+        raise RepairRefused("changed", str(refusal), [str(difference) for difference in refusal.changed]) from refusal
     applied_mark(repair=repair, now=now)
     mirror_follow(repair=repair, store=store, now=now)
     return repair
@@ -384,7 +380,8 @@ def failed_mark(*, repair: Repair, why: str) -> None:
 def mirror_follow(*, repair: Repair, store: Store, now: datetime) -> None:
     """Bring the mirror to what was written and say what is left (design 5.5).
 
-    The file is written already, so a failure here is told in ``verification`` and the session stays pending: its next reading catches up.
+    The file is written already, so a failure here is told in ``verification`` and the session stays pending: its next
+    reading catches up.
     """
     session = repair.session
     if session is None:

@@ -68,9 +68,7 @@ def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan
         session.health = result.health
         session.health_rank = Session.RANK[session.health]
         session.reasons = values.plain(result.reasons)
-        session.rejected_by = [
-            protocol for protocol, verdict in result.verdicts.items() if not verdict.accepted
-        ]
+        session.rejected_by = [protocol for protocol, verdict in result.verdicts.items() if not verdict.accepted]
         session.target = target_document(result.target) if result.target is not None else {}
         session.scanned_at, session.scanned_hash, session.rules_version = (
             now,
@@ -129,10 +127,7 @@ def _verdicts_write(session: Session, result: SessionScan) -> None:
     own = result.target.protocol if result.target is not None else ""
     Verdict.objects.filter(session=session).exclude(protocol__in=result.verdicts).delete()
     Verdict.objects.bulk_create(
-        [
-            _verdict(session, protocol, verdict, protocol == own)
-            for protocol, verdict in result.verdicts.items()
-        ],
+        [_verdict(session, protocol, verdict, protocol == own) for protocol, verdict in result.verdicts.items()],
         update_conflicts=True,
         unique_fields=("session", "protocol"),
         update_fields=(
@@ -168,9 +163,7 @@ def violation_document(violation: Violation) -> dict[str, Any]:
     return values.plain(asdict(violation))
 
 
-def _ordered(
-    decoded: domain.Session, findings: list[DomainFinding] | tuple[DomainFinding, ...]
-) -> list[DomainFinding]:
+def _ordered(decoded: domain.Session, findings: list[DomainFinding] | tuple[DomainFinding, ...]) -> list[DomainFinding]:
     """In the order of the conversation, those of the whole session first."""
     place: dict[str, int] = {}
     for message in decoded.messages:
@@ -187,7 +180,8 @@ def _ordered(
 
 
 def stale_rescan(*, now: datetime, seconds: float = 4.0) -> bool:
-    """Scan sessions that other rules judged, worst and newest first, for about ``seconds``; returns whether more are left."""
+    """Scan sessions that other rules judged, worst and newest first, for about ``seconds``; returns whether more are
+    left."""
     deadline = time.monotonic() + seconds
     facts: dict[int, Facts] = {}
     stale = Session.objects.filter(imported_at__isnull=False).exclude(rules_version=rules_version())
@@ -199,9 +193,7 @@ def stale_rescan(*, now: datetime, seconds: float = 4.0) -> bool:
             if session.source_id not in facts:
                 facts[session.source_id] = source_facts(source=session.source, now=now)
             session_scan(session=session, now=now, facts=facts[session.source_id], force=True)
-        except (
-            Exception
-        ):  # one session must not stop the others; it is told and not tried again with these rules
+        except Exception:  # one session must not stop the others; it is told and not tried again with these rules
             log.exception("session could not be scanned", session=session.stored_id)
             Session.objects.filter(pk=session.pk).update(
                 rules_version=rules_version(), error="Suture failed on this session; see the log."

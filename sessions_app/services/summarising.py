@@ -82,7 +82,8 @@ def summarise_piece(
     cancel: Cancel,
     sleep: Callable[[int], object] | None = None,
 ) -> Progress:
-    """Work the next piece of ``text`` into the summary. A piece that is too long for the model is halved. Raises ``SummaryFailed``."""
+    """Work the next piece of ``text`` into the summary. A piece that is too long for the model is halved. Raises
+    ``SummaryFailed``."""
     chunk = at.chunk
     while True:
         part = piece(text, at.done, chunk)
@@ -96,9 +97,7 @@ def summarise_piece(
         if not summary:
             raise SummaryFailed("The model answered without any text, so there is no summary.")
         if processor.draft.finish not in ("stop", "unknown"):
-            raise SummaryFailed(
-                f"The summary is not whole: the model stopped because of {processor.draft.finish}."
-            )
+            raise SummaryFailed(f"The summary is not whole: the model stopped because of {processor.draft.finish}.")
         used = processor.draft.usage
         cost = line.endpoint.cost(used)
         total = None if cost is None else (at.cost or 0) + cost
@@ -151,7 +150,5 @@ class _Nowhere:
 
 def _text(processor: Processor) -> str:
     return "\n\n".join(
-        item.text.strip()
-        for item in processor.draft.items
-        if isinstance(item, TextItem) and item.text.strip()
+        item.text.strip() for item in processor.draft.items if isinstance(item, TextItem) and item.text.strip()
     )

@@ -27,8 +27,8 @@ class MirrorRefused(Exception):
 
 
 class MirrorTurnStore:
-    """One session of the mirror. Raises ``MirrorRefused`` for a session of an attached file: what is only here would be gone
-    with the next reading.
+    """One session of the mirror. Raises ``MirrorRefused`` for a session of an attached file: what is only here would be
+    gone with the next reading.
 
     Writes touch the rows they name; ``settle`` brings counts, hash and findings up to date when the turn is over.
     """
@@ -105,9 +105,7 @@ class MirrorTurnStore:
         named = {"session": self._session, "message_stored_id": row["message_id"], "stored_id": row["id"]}
         if Part.objects.filter(**named).update(**fields):
             return
-        message = Message.objects.get(
-            session=self._session, table=Message.Table.MESSAGE, stored_id=row["message_id"]
-        )
+        message = Message.objects.get(session=self._session, table=Message.Table.MESSAGE, stored_id=row["message_id"])
         # Orphans and V2 items stand behind the parts of messages.
         place = _behind(Part.objects.filter(session=self._session, message__table=Message.Table.MESSAGE))
         Part.objects.filter(session=self._session, position__gte=place).update(position=F("position") + 1)

@@ -20,8 +20,9 @@ from .importing import source_attach
 def source_upload(
     *, file: BinaryIO, name: str, actor: str, now: datetime, face: str = "web", wal: BinaryIO | None = None
 ) -> tuple[Source, ImportJob]:
-    """Keep an uploaded file (a database with or without its ``-wal``, an export, a row document, an archive of a storage folder) and
-    attach the copy. Raises ``StoreError`` where it is none of these or too large; nothing is kept then."""
+    """Keep an uploaded file (a database with or without its ``-wal``, an export, a row document, an archive of a
+    storage folder) and attach the copy. Raises ``StoreError`` where it is none of these or too large; nothing is kept
+    then."""
     folder = uploads_dir() / uuid.uuid4().hex
     intake = take_in(file, folder, name=name, wal=wal, limits=Limits(database=settings.SUTURE_UPLOAD_LIMIT))
     try:

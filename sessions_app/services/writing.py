@@ -17,9 +17,9 @@ from .datadir import backups_dir, journal_dir
 
 
 class RepairRefused(Exception):
-    """Nothing was written. ``kind``: changed (the session is not what the plan was made for), held (a client has the file open),
-    nothing (no operation to apply), store (the store cannot be read or written), state (the repair cannot be undone).
-    ``changed`` says what changed, in words."""
+    """Nothing was written. ``kind``: changed (the session is not what the plan was made for), held (a client has the
+    file open), nothing (no operation to apply), store (the store cannot be read or written), state (the repair cannot
+    be undone). ``changed`` says what changed, in words."""
 
     def __init__(self, kind: str, words: str, changed: Sequence[str] = ()) -> None:
         super().__init__(words)
@@ -34,7 +34,8 @@ def journal(now: datetime) -> Journal:
 
 
 def full_backup(*, store: Store, now: datetime, batch: str = "") -> Backup:
-    """One full backup of a database per batch and per day, unless it is over the size limit; the answer says why there is none."""
+    """One full backup of a database per batch and per day, unless it is over the size limit; the answer says why there
+    is none."""
     if store.kind != "sqlite":
         return Backup(None, "Only databases are backed up whole; the restore point holds the changed rows.")
     return backup_once(store.path, backups_dir(batch), day=now.date(), limit=settings.SUTURE_BACKUP_LIMIT)
@@ -46,7 +47,8 @@ def named(holders: Iterable[Holder]) -> str:
 
 
 def clients_of(holders: Iterable[Holder]) -> list[Holder]:
-    """Those among the holders of a file that are the agent's client: what looks stuck may still be running in them (design 5.4)."""
+    """Those among the holders of a file that are the agent's client: what looks stuck may still be running in them
+    (design 5.4)."""
     return [holder for holder in holders if holder.is_client]
 
 

@@ -57,8 +57,8 @@ _WHAT = "Give a database, a storage folder, an export or a row document."
 def open_store(path: Path | str, kind: StoreKind | None = None) -> Store:
     """The store at ``path``; its kind is found by looking where none is given. Raises ``StoreError``.
 
-    A folder may be a storage tree, a folder with ``storage`` in it, or opencode's data directory (its database then; the
-    tree beside it is a store of its own, see ``discover``).
+    A folder may be a storage tree, a folder with ``storage`` in it, or opencode's data directory (its database then;
+    the tree beside it is a store of its own, see ``discover``).
     """
     path = Path(path)
     try:
@@ -77,7 +77,8 @@ def open_store(path: Path | str, kind: StoreKind | None = None) -> Store:
         raise _empty(path)
     if is_archive(path):
         return _open_archive(path)
-    # SQLite looks first: opening a database by other means and closing it again would drop the locks of our own connections.
+    # SQLite looks first: opening a database by other means and closing it again would drop the locks of our own
+    # connections.
     if kind in (None, "sqlite"):
         try:
             return SqliteStore(path)
@@ -93,9 +94,7 @@ def open_bytes(data: bytes, name: str = "-", limit: int = MAX_TEXT_BYTES) -> Tex
     if len(data) > limit:
         raise StoreError("too-big", name, f"The text is longer than {limit:,} bytes.", "Give it as a file.")
     if data.startswith(b"SQLite format 3\0"):
-        raise StoreError(
-            "not-a-store", name, "A database cannot be read from a pipe.", "Give the path of its file."
-        )
+        raise StoreError("not-a-store", name, "A database cannot be read from a pipe.", "Give the path of its file.")
     return _open_text(Path(name), decoded(data), None, on_disk=False)
 
 
@@ -177,12 +176,8 @@ def _no_database(path: Path, data: bytes) -> StoreError:
 
 def _empty(path: Path) -> StoreError:
     wal = Path(f"{path}-wal")
-    more = (
-        " Its -wal is there and may hold the data: keep both." if wal.exists() and wal.stat().st_size else ""
-    )
-    return StoreError(
-        "empty-file", path, f"The file is empty (zero bytes).{more}", "Look for a backup of it."
-    )
+    more = " Its -wal is there and may hold the data: keep both." if wal.exists() and wal.stat().st_size else ""
+    return StoreError("empty-file", path, f"The file is empty (zero bytes).{more}", "Look for a backup of it.")
 
 
 def _open_archive(path: Path) -> Store:
@@ -215,7 +210,5 @@ def find_inside(folder: Path) -> Path | None:
         *(path for depth in ("*", "*/*", "*/*/*") for path in sorted(folder.glob(depth)) if path.is_dir()),
     ]
     tree = next((path for path in folders if is_storage(path)), None)
-    databases = sorted(
-        (path for each in folders for path in each.glob("*.db")), key=lambda path: -path.stat().st_size
-    )
+    databases = sorted((path for each in folders for path in each.glob("*.db")), key=lambda path: -path.stat().st_size)
     return databases[0] if databases else tree

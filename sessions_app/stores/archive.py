@@ -44,9 +44,7 @@ def unpack(path: Path, dest: Path, limits: ArchiveLimits | None = None) -> None:
                 while chunk := content.read(1 << 20):
                     size += len(chunk)
                     if size > limits.bytes:
-                        raise StoreError(
-                            "too-big", path, f"The archive unpacks to more than {limits.bytes:,} bytes."
-                        )
+                        raise StoreError("too-big", path, f"The archive unpacks to more than {limits.bytes:,} bytes.")
                     out.write(chunk)
     except (
         tarfile.TarError,

@@ -1,6 +1,7 @@
 """Full backups of a database, and putting them back, both through SQLite's backup API (design 5.2; rules 0.3).
 
-A bare file copy would miss the ``-wal`` or tear; and a file renamed over a live database mixes with the old ``-wal`` (format A7).
+A bare file copy would miss the ``-wal`` or tear; and a file renamed over a live database mixes with the old ``-wal``
+(format A7).
 """
 
 from __future__ import annotations
@@ -63,9 +64,7 @@ def backup_once(
         return Backup(dest)
     size = sum(_size(file) for file in database_files(path)[:2])
     if limit is not None and size > limit:
-        return Backup(
-            None, f"The database is larger ({size:,} bytes) than the limit for backups ({limit:,} bytes)."
-        )
+        return Backup(None, f"The database is larger ({size:,} bytes) than the limit for backups ({limit:,} bytes).")
     dest.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     free = shutil.disk_usage(dest.parent).free
     if free < size + size // 10:
@@ -78,7 +77,8 @@ def backup_once(
 
 
 def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
-    """Copy the database at ``path``, changes in its ``-wal`` included, into one new file (mode 0600), durable on return.
+    """Copy the database at ``path``, changes in its ``-wal`` included, into one new file (mode 0600), durable on
+    return.
 
     Writers of ``path`` are not kept waiting. Raises ``StoreError``, ``FileExistsError``.
     """
@@ -115,16 +115,14 @@ def restore(
 ) -> Restored:
     """Put the backup back as the content of the database at ``path``, as one transaction.
 
-    The backup is checked first, and the present state is backed up into ``directory``. Raises ``StoreError``: the backup is damaged
-    or not opencode's or of another database, or another process has ``path`` open (unless forced).
+    The backup is checked first, and the present state is backed up into ``directory``. Raises ``StoreError``: the
+    backup is damaged or not opencode's or of another database, or another process has ``path`` open (unless forced).
     """
     _check_backup(backup)
     open_by = holders(database_files(path))
     if open_by and not force:
         names = ", ".join(f"{holder.command or 'a process'} ({holder.pid})" for holder in open_by)
-        raise StoreError(
-            "in-use", path, f"The database is open in {names}.", "Close it first, or force the restore."
-        )
+        raise StoreError("in-use", path, f"The database is open in {names}.", "Close it first, or force the restore.")
     if path.exists() and not force:
         _check_kin(backup, path)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -186,9 +184,7 @@ def _check_kin(backup: Path, path: Path) -> None:
 def _copy_into(backup: Path, path: Path, seconds: float) -> None:
     source = open_reader(backup)
     try:
-        target = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=5.0, isolation_level=None
-        )
+        target = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=5.0, isolation_level=None)
         try:
             harden(target)
             target.execute("PRAGMA synchronous = FULL")

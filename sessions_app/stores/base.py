@@ -53,7 +53,8 @@ type ErrorKind = Literal[
 
 
 class StoreError(Exception):
-    """A store that cannot be read or written. ``words`` say what is wrong, ``next_step`` what the user can do about it."""
+    """A store that cannot be read or written. ``words`` say what is wrong, ``next_step`` what the user can do about
+    it."""
 
     def __init__(self, kind: ErrorKind, path: Path | str, words: str, next_step: str = "") -> None:
         super().__init__(f"{path}: {words}" + (f" {next_step}" if next_step else ""))
@@ -67,7 +68,8 @@ class StoreError(Exception):
 class Problem:
     """Something in a store that could not be read, while the rest goes on.
 
-    ``where`` names the row, file or place ("part prt_1", "messages[3]"); ``rule`` is the rule code it belongs to, "" for a mere note.
+    ``where`` names the row, file or place ("part prt_1", "messages[3]"); ``rule`` is the rule code it belongs to, ""
+    for a mere note.
     """
 
     where: str
@@ -94,14 +96,13 @@ class Mark:
         value = json.loads(text)
         if not isinstance(value, dict) or not isinstance(value.get("sessions"), dict):
             raise ValueError("not a mark")
-        return cls(
-            {str(key): str(found) for key, found in value["sessions"].items()}, str(value.get("files", ""))
-        )
+        return cls({str(key): str(found) for key, found in value["sessions"].items()}, str(value.get("files", "")))
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What differs between a mark and now: new or changed sessions (newest first), sessions that are gone, and the new mark."""
+    """What differs between a mark and now: new or changed sessions (newest first), sessions that are gone, and the new
+    mark."""
 
     changed: tuple[str, ...]
     deleted: tuple[str, ...]
@@ -122,7 +123,8 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A write that is done. ``seconds`` is how long other writers had to wait; ``entry_id`` the journal entry, "" without a journal."""
+    """A write that is done. ``seconds`` is how long other writers had to wait; ``entry_id`` the journal entry, ""
+    without a journal."""
 
     entry_id: str
     changes: tuple[RowChange, ...]
@@ -203,9 +205,7 @@ class Store(ABC):
             try:
                 yield self.read(session_id)
             except StoreError as error:
-                self.problems.append(
-                    Problem(f"session {session_id}", error.words, "sqlite-corrupt", str(session_id))
-                )
+                self.problems.append(Problem(f"session {session_id}", error.words, "sqlite-corrupt", str(session_id)))
 
     def changed_since(self, mark: Mark) -> Changes:
         """Sessions that are new, changed or gone since ``mark`` was taken. Files that nobody wrote to are not read."""
@@ -236,9 +236,9 @@ class Store(ABC):
     ) -> Applied:
         """Write row changes, all or nothing, and keep a durable restore point in ``journal`` first.
 
-        Without a journal no restore point is kept: for copies only. ``expect`` is session id -> ``rowdoc.rows_hash`` that the
-        session must still have. Raises ``GuardRefused`` (nothing written) with what changed, ``StoreError`` where the
-        store cannot be written.
+        Without a journal no restore point is kept: for copies only. ``expect`` is session id -> ``rowdoc.rows_hash``
+        that the session must still have. Raises ``GuardRefused`` (nothing written) with what changed, ``StoreError``
+        where the store cannot be written.
         """
         if not self.writable:
             raise StoreError(
@@ -260,23 +260,22 @@ class Store(ABC):
             at("prepared")
             seconds = self._write(net, expect or {}, at)
             at("committed")
-            # The rows are written. Where the journal's disk is full now, the entry stays "prepared", which the next start
-            # settles by the rows; it must not become "failed".
+            # The rows are written. Where the journal's disk is full now, the entry stays "prepared", which the next
+            # start settles by the rows; it must not become "failed".
             with suppress(OSError):
                 journal.commit(entry.id)
         at("marked")
         return Applied(entry.id, net, seconds)
 
     def _as_stored(self, net: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
-        """The changes with each ``after`` as it will read back: files have no columns for some times, and take them from elsewhere."""
+        """The changes with each ``after`` as it will read back: files have no columns for some times, and take them
+        from elsewhere."""
         return net
 
     def _guard(self, net: Sequence[RowChange]) -> None:
         """Compare every row with its ``before``; raises ``GuardRefused``."""
         found = tuple(
-            difference
-            for change in net
-            for difference in differences(change, self.row(change.table, change.key))
+            difference for change in net for difference in differences(change, self.row(change.table, change.key))
         )
         if found:
             raise GuardRefused(found)
@@ -287,9 +286,7 @@ class Store(ABC):
 
     def put_back(self, changes: Sequence[RowChange]) -> None:
         """Bring rows that a crash left half written back to their ``before`` (stores of several files only)."""
-        raise StoreError(
-            "read-only", self.path, f"A store of this kind ({self.kind}) is never left half written."
-        )
+        raise StoreError("read-only", self.path, f"A store of this kind ({self.kind}) is never left half written.")
 
     def close(self) -> None:
         """Let go of files and handles."""

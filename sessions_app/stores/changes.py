@@ -1,4 +1,5 @@
-"""Row changes as a store writes them: folded to one change per row, and compared with what is there (design 5.1, 5.2)."""
+"""Row changes as a store writes them: folded to one change per row, and compared with what is there (design 5.1,
+5.2)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from sessions_app.domain.model import Row
 from sessions_app.domain.repair import RowChange
 
 WRITABLE_TABLES = ("project", "session", "message", "part", "session_message")
-"""Parents before children. Every other table is the client's own business (format A4: ``event`` rows are left alone)."""
+"""Parents before children. Every other table is the client's own business (format A4: ``event`` rows are left
+alone)."""
 
 type RowName = tuple[str, tuple[tuple[str, Any], ...]]
 """(table, key columns with values): what tells one row from another."""
@@ -88,7 +90,8 @@ def differences(change: RowChange, current: Row | None) -> list[Difference]:
 
 
 def reading_back(change: RowChange, row: Row | None) -> RowChange:
-    """The change with ``after`` as a store of files reads it back. Raises ``GuardRefused`` where more than times would differ."""
+    """The change with ``after`` as a store of files reads it back. Raises ``GuardRefused`` where more than times would
+    differ."""
     if change.after is None:
         return change
     for column, value in change.after.items():
@@ -134,9 +137,7 @@ def netted(changes: Sequence[RowChange]) -> tuple[RowChange, ...]:
             removed[name_of(whole.table, whole.key)] = index
         else:
             folded[index] = None
-    net = tuple(
-        change for change in folded if change is not None and not same_row(change.before, change.after)
-    )
+    net = tuple(change for change in folded if change is not None and not same_row(change.before, change.after))
     _check_apart(net)
     return net
 

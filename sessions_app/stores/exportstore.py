@@ -1,4 +1,5 @@
-"""``opencode export`` files as a store (format A5): rows keep the text they have in the file, and go back into it in the same shape."""
+"""``opencode export`` files as a store (format A5): rows keep the text they have in the file, and go back into it in
+the same shape."""
 
 from __future__ import annotations
 
@@ -56,9 +57,7 @@ class ExportStore(TextStore):
 
     def _load(self, text: str) -> None:
         self._exports: dict[str, _Export] = {}
-        for number, document in enumerate(
-            found for found in documents(text, self.path) if found.kind == "export"
-        ):
+        for number, document in enumerate(found for found in documents(text, self.path) if found.kind == "export"):
             top = {member.key: member for member in document.members}
             try:
                 session = infocolumns.session_row(text, top["info"].value_start)
@@ -104,9 +103,7 @@ class ExportStore(TextStore):
     def rendered(self, changes: Sequence[RowChange]) -> str:
         """One export: without the chatter around it. Raises ``GuardRefused`` for rows that an export cannot hold."""
         for change in changes:
-            if change.table in ("project", "session_message") or (
-                change.table == "session" and change.after is None
-            ):
+            if change.table in ("project", "session_message") or (change.table == "session" and change.after is None):
                 raise GuardRefused(
                     [
                         Difference(
@@ -216,9 +213,7 @@ class _Reader:
             )
             row_id = where
         self.seen.add((table, row_id))
-        return _Piece(
-            raw.start, raw.end, _row(table, row_id, self.session_id, data, value, owner), front, names
-        )
+        return _Piece(raw.start, raw.end, _row(table, row_id, self.session_id, data, value, owner), front, names)
 
     def _problem(self, where: str, reason: str, rule: Any = "") -> None:
         self.problems.append(Problem(where, reason, rule, self.session_id))
@@ -290,11 +285,7 @@ class _Writer:
         texts = [(key, self._message(message)) for key, message in old.items() if key in self.messages]
         for row in self.after.messages:
             if row["id"] not in old:
-                after = [
-                    index
-                    for index, (key, _) in enumerate(texts)
-                    if self._order(key) <= self._order(row["id"])
-                ]
+                after = [index for index, (key, _) in enumerate(texts) if self._order(key) <= self._order(row["id"])]
                 texts.insert(after[-1] + 1 if after else 0, (row["id"], self._new_message(row)))
         return self._array(
             at,
@@ -321,9 +312,7 @@ class _Writer:
             return self.source[slice(*message.parts_at)]
         here = {row["id"] for row in own}
         old = {piece.row["id"]: piece for piece in message.parts}
-        texts = [
-            (key, self._piece(piece, self.parts[key], PART_IDS)) for key, piece in old.items() if key in here
-        ]
+        texts = [(key, self._piece(piece, self.parts[key], PART_IDS)) for key, piece in old.items() if key in here]
         for row in own:
             if row["id"] not in old:
                 after = [index for index, (key, _) in enumerate(texts) if key <= row["id"]]
@@ -363,6 +352,4 @@ class _Writer:
 
 
 def _object(row: Row, ids: Mapping[str, str], front: bool) -> str:
-    return with_members(
-        str(row["data"]), {name: str(row[column]) for name, column in ids.items()}, front=front
-    )
+    return with_members(str(row["data"]), {name: str(row[column]) for name, column in ids.items()}, front=front)

@@ -32,14 +32,16 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class LockState:
-    """``writing``: another process is in a write transaction now. None where the system does not tell. ``pids`` hold some lock."""
+    """``writing``: another process is in a write transaction now. None where the system does not tell. ``pids`` hold
+    some lock."""
 
     writing: bool | None
     pids: tuple[int, ...] = ()
 
 
 def holders(paths: Iterable[Path]) -> list[Holder]:
-    """Other processes that have one of the files open, by pid. Processes of other users may be missing (best effort)."""
+    """Other processes that have one of the files open, by pid. Processes of other users may be missing (best
+    effort)."""
     wanted = [Path(os.path.realpath(path)) for path in paths]
     if Path("/proc/self/fd").is_dir():
         pids = _from_proc(wanted) | set(lock_state(wanted[0]).pids if wanted else ())

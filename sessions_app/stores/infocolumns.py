@@ -1,4 +1,5 @@
-"""Session objects (``info`` of an export, a file of the storage tree) as columns of the session table, and back (format A2, A5)."""
+"""Session objects (``info`` of an export, a file of the storage tree) as columns of the session table, and back (format
+A2, A5)."""
 
 from __future__ import annotations
 
@@ -69,9 +70,7 @@ def session_row(text: str, at: int) -> Row:
     columns of their own name (dotted where nested), as JSON text. Raises ``NotJson``."""
     found: dict[str, Any] = {}
     _collect(text, at, (), found)
-    row: Row = {
-        column: found.pop(column, None) for column in _COLUMNS if column in found or column in _ALWAYS
-    }
+    row: Row = {column: found.pop(column, None) for column in _COLUMNS if column in found or column in _ALWAYS}
     return {**row, **found}
 
 
@@ -112,9 +111,7 @@ def _collect(text: str, at: int, path: JsonPath, found: dict[str, Any]) -> None:
 def _cell(text: str, member: Member, is_json: bool) -> Any:
     """Text and numbers as they are; everything else, and JSON columns, as JSON text."""
     value = member.value
-    if value is None or (
-        not is_json and isinstance(value, (str, int, float)) and not isinstance(value, bool)
-    ):
+    if value is None or (not is_json and isinstance(value, (str, int, float)) and not isinstance(value, bool)):
         return value
     return text[member.value_start : member.end]
 

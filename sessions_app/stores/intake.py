@@ -1,7 +1,7 @@
 """Taking in uploads (design 4, issue A 9): a copy in a private folder, disarmed, without the customer's secrets.
 
-What is kept of a database is one file: changes of its ``-wal`` are in it, triggers and views are gone, and the tables ``account``,
-``control_account`` and ``credential`` hold no secrets any more.
+What is kept of a database is one file: changes of its ``-wal`` are in it, triggers and views are gone, and the tables
+``account``, ``control_account`` and ``credential`` hold no secrets any more.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Intake:
 def take_in(
     upload: BinaryIO, folder: Path, *, name: str, wal: BinaryIO | None = None, limits: Limits | None = None
 ) -> Intake:
-    """Keep an upload in the new folder ``folder``. ``name`` is the file's name as the user has it; ``wal`` its ``-wal``, if given.
+    """Keep an upload in the new folder ``folder``. ``name`` is the file's name as the user has it; ``wal`` its
+    ``-wal``, if given.
 
     Raises ``StoreError`` (nothing is kept then), ``FileExistsError`` where the folder exists.
     """
@@ -144,7 +145,8 @@ def _database(raw: Path, kept: Path, name: str, wal: BinaryIO | None, limits: Li
 
 
 def _recovered(kept: Path, error: StoreError) -> list[str]:
-    """A damaged database cannot be cleared of its secrets in place; what can be saved goes into a new file, which can."""
+    """A damaged database cannot be cleared of its secrets in place; what can be saved goes into a new file, which
+    can."""
     saved = kept.with_name("recovered.db")
     result = recover(kept, saved)
     for leftover in (kept, Path(f"{kept}-wal"), Path(f"{kept}-shm")):
@@ -224,9 +226,7 @@ def _clear_secrets(connection: sqlite3.Connection) -> bool:
         for column in table.columns:
             if column not in table.key:
                 cell = quoted(column)
-                connection.execute(
-                    f"UPDATE {quoted(name)} SET {cell} = '' WHERE typeof({cell}) IN ('text', 'blob')"
-                )
+                connection.execute(f"UPDATE {quoted(name)} SET {cell} = '' WHERE typeof({cell}) IN ('text', 'blob')")
     return found
 
 

@@ -32,7 +32,8 @@ undone: taken back by a later entry (which names it in ``undoes``)."""
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One repair of one store. ``identity`` tells a file from another later put in its place (inode and size are facts of that day)."""
+    """One repair of one store. ``identity`` tells a file from another later put in its place (inode and size are facts
+    of that day)."""
 
     id: str
     path: str
@@ -59,7 +60,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What became of a write that a crash interrupted. ``state``: old (nothing was written), new (all of it was), unclear."""
+    """What became of a write that a crash interrupted. ``state``: old (nothing was written), new (all of it was),
+    unclear."""
 
     entry: Entry
     state: Literal["old", "new", "unclear"]
@@ -99,12 +101,11 @@ class Journal:
         return entry
 
     @contextmanager
-    def writing(
-        self, store: Store, changes: Sequence[RowChange], about: About | None = None
-    ) -> Iterator[Entry]:
+    def writing(self, store: Store, changes: Sequence[RowChange], about: About | None = None) -> Iterator[Entry]:
         """A prepared entry, locked while it is written so that another process's ``recover`` leaves it alone.
 
-        An exception inside means that nothing was written: the entry becomes "failed". A killed process leaves it "prepared".
+        An exception inside means that nothing was written: the entry becomes "failed". A killed process leaves it
+        "prepared".
         """
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._lock(exclusive=False):
@@ -148,17 +149,15 @@ class Journal:
     def recover(self, opener: Callable[[Path, str], Store]) -> list[Recovery]:
         """Settle what a crash interrupted; to be called at start. Returns nothing while another process is writing.
 
-        ``opener(path, kind)`` opens the store. A storage folder that was left half written (its files are written one by
-        one) is put back to the old state.
+        ``opener(path, kind)`` opens the store. A storage folder that was left half written (its files are written one
+        by one) is put back to the old state.
         """
         if not self.directory.is_dir():
             return []
         with self._lock(exclusive=True) as free:
             if not free:
                 return []
-            return [
-                self._settle(entry, opener) for entry in list(self.entries()) if entry.state == "prepared"
-            ]
+            return [self._settle(entry, opener) for entry in list(self.entries()) if entry.state == "prepared"]
 
     def _settle(self, entry: Entry, opener: Callable[[Path, str], Store]) -> Recovery:
         try:
@@ -180,9 +179,7 @@ class Journal:
             )
         if state == "old":
             entry = self.fail(entry.id, "interrupted before anything was written")
-            return Recovery(
-                entry, "old", f"{what} was interrupted before it was written: the file has the old state."
-            )
+            return Recovery(entry, "old", f"{what} was interrupted before it was written: the file has the old state.")
         return Recovery(
             entry,
             "unclear",
@@ -190,9 +187,7 @@ class Journal:
         )
 
     def _finish(self, entry_id: str, state: EntryState, failure: str = "") -> Entry:
-        entry = replace(
-            self.get(entry_id), state=state, failure=failure, finished_at=self.clock().isoformat()
-        )
+        entry = replace(self.get(entry_id), state=state, failure=failure, finished_at=self.clock().isoformat())
         self._save(entry)
         return entry
 
@@ -210,7 +205,8 @@ class Journal:
 
     @contextmanager
     def _lock(self, *, exclusive: bool) -> Iterator[bool]:
-        """Writers share the lock, recovery needs it alone; the system lets it go when a process dies. Yields whether it was got."""
+        """Writers share the lock, recovery needs it alone; the system lets it go when a process dies. Yields whether it
+        was got."""
         handle = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
@@ -224,7 +220,8 @@ class Journal:
 
 
 def store_state(store: Store, changes: Sequence[RowChange]) -> Literal["old", "new", "mixed", "unclear"]:
-    """Whether the rows of ``changes`` are as before or as after them. mixed: some are, some are not; unclear: none is either."""
+    """Whether the rows of ``changes`` are as before or as after them. mixed: some are, some are not; unclear: none is
+    either."""
     old = new = 0
     for change in changes:
         before = store.row(change.table, change.key)
@@ -283,7 +280,8 @@ def _decode(text: str) -> Entry:
 
 
 def _row_out(row: Row | None) -> dict[str, Any] | None:
-    """Bytes are wrapped; text that is not UTF-8 goes through JSON as escapes of its surrogates, which reads back the same."""
+    """Bytes are wrapped; text that is not UTF-8 goes through JSON as escapes of its surrogates, which reads back the
+    same."""
     if row is None:
         return None
     return {

@@ -1,4 +1,5 @@
-"""JSON text by its pieces: where members begin and end, so that rows keep the text they were written with (design 4)."""
+"""JSON text by its pieces: where members begin and end, so that rows keep the text they were written with (design
+4)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=_numbe
 
 
 class Member(NamedTuple):
-    """A member of an object; ``start`` is at its key, ``value_start`` and ``end`` enclose its value, all offsets into the text."""
+    """A member of an object; ``start`` is at its key, ``value_start`` and ``end`` enclose its value, all offsets into
+    the text."""
 
     key: str
     start: int
@@ -43,7 +45,8 @@ class NotJson(ValueError):
 
 
 def decoded(data: bytes) -> str:
-    """Text of a file: UTF-8, or UTF-16 where a byte order mark says so (PowerShell's ``>``). Other bytes become surrogate escapes."""
+    """Text of a file: UTF-8, or UTF-16 where a byte order mark says so (PowerShell's ``>``). Other bytes become
+    surrogate escapes."""
     for mark, encoding in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -79,7 +82,8 @@ def value_end(text: str, at: int) -> tuple[Any, int]:
 def members(
     text: str, at: int, value: Callable[[str, int, str], tuple[Any, int]] | None = None
 ) -> tuple[list[Member], int]:
-    """The members of the object at ``at`` and where it ends. ``value(text, at, key)`` reads a value its own way. Raises ``NotJson``."""
+    """The members of the object at ``at`` and where it ends. ``value(text, at, key)`` reads a value its own way. Raises
+    ``NotJson``."""
     found: list[Member] = []
     at = skip_space(text, _expect(text, at, "{"))
     if text.startswith("}", at):
@@ -133,7 +137,8 @@ def without(text: str, start: int, end: int, found: list[Member], names: Collect
 
 
 def with_members(data: str, extra: Mapping[str, str], *, front: bool) -> str:
-    """``data`` (an object) with string members added in front or at the end, in its own style. Other text is given back as it is."""
+    """``data`` (an object) with string members added in front or at the end, in its own style. Other text is given back
+    as it is."""
     try:
         at = skip_space(data, 0)
         found, end = members(data, at)

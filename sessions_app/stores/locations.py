@@ -43,6 +43,4 @@ def databases_in(folder: Path) -> list[Path]:
         others = [path for path in folder.glob("opencode-*.db") if path.is_file()]
     except OSError:
         others = []
-    return ([own] if own.is_file() else []) + sorted(
-        others, key=lambda path: (-path.stat().st_mtime, path.name)
-    )
+    return ([own] if own.is_file() else []) + sorted(others, key=lambda path: (-path.stat().st_mtime, path.name))

@@ -28,7 +28,8 @@ _ROW_MEMBERS = frozenset(
 
 
 class RowStore(TextStore):
-    """Raises ``StoreError`` where the only document of the text is no row document; among several, one that is none is a problem."""
+    """Raises ``StoreError`` where the only document of the text is no row document; among several, one that is none is
+    a problem."""
 
     kind = "rows"
 

@@ -20,7 +20,8 @@ IDS: dict[str, dict[str, str]] = {
 
 
 def is_storage(path: Path) -> bool:
-    """Whether a folder is a storage tree with sessions in it; later versions keep a ``storage`` folder with diffs only (format A1)."""
+    """Whether a folder is a storage tree with sessions in it; later versions keep a ``storage`` folder with diffs only
+    (format A1)."""
     return any(json_files(folder) for table in ("session", "message") for folder in folders(path / table))
 
 
@@ -51,7 +52,8 @@ def folders(folder: Path) -> list[Path]:
 
 
 def id_members(text: str, ids: Mapping[str, str]) -> tuple[list[str], bool]:
-    """Which id members the object has, in its order, and whether they come first; all of them, first, where there is no object."""
+    """Which id members the object has, in its order, and whether they come first; all of them, first, where there is no
+    object."""
     try:
         found, _ = members(text, skip_space(text, 0))
     except NotJson:
@@ -130,7 +132,5 @@ def add_problem(problems: list[Problem], problem: Problem) -> None:
 def number(value: Any) -> float:
     """A time out of a file; 0 for what is no usable number."""
     return (
-        float(value)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**53
-        else 0.0
+        float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**53 else 0.0
     )

@@ -1,6 +1,7 @@
 """The JSON storage tree of opencode 1.0 and 1.1 (format A2): one file per row, written one by one.
 
-A file that is empty, full of NULs or cut short becomes a row with its text as it is and a problem (rules 2.26); the rest goes on.
+A file that is empty, full of NULs or cut short becomes a row with its text as it is and a problem (rules 2.26); the
+rest goes on.
 """
 
 from __future__ import annotations
@@ -62,8 +63,7 @@ class StorageStore(Store):
 
     def sessions(self) -> Iterator[Row]:
         rows = [
-            self._session_row(session_id, path, self.problems)
-            for session_id, path in self._session_files().items()
+            self._session_row(session_id, path, self.problems) for session_id, path in self._session_files().items()
         ]
         yield from sorted(rows, key=lambda row: (number(row.get("time_updated")), row["id"]), reverse=True)
 
@@ -192,9 +192,7 @@ class StorageStore(Store):
 
     def _text(self, change: RowChange, old: Path | None) -> str:
         assert change.after is not None
-        current = (
-            "" if old is None or not old.is_file() else old.read_bytes().decode("utf-8", "surrogateescape")
-        )
+        current = "" if old is None or not old.is_file() else old.read_bytes().decode("utf-8", "surrogateescape")
         if change.table == "session":
             return infocolumns.edited(current or "{}", change.before or {}, change.after)
         names, front = id_members(current, IDS[change.table])
@@ -220,9 +218,7 @@ class StorageStore(Store):
     def _paths(self) -> dict[tuple[str, str], Path]:
         """(table, id) -> file, for the whole tree."""
         if self._index is None:
-            self._index = {
-                ("session", key): path for key, path in self._session_files().items() if path is not None
-            }
+            self._index = {("session", key): path for key, path in self._session_files().items() if path is not None}
             for table in ("message", "part"):
                 for folder in folders(self.root / table):
                     self._index.update({(table, path.stem): path for path in json_files(folder)})
@@ -275,10 +271,7 @@ class StorageStore(Store):
 
     def _parts(self, message_id: str, session_id: str, time: int, problems: list[Problem]) -> list[Row]:
         owner = {"session_id": session_id, "message_id": message_id, "time": time}
-        return [
-            self._row_of("part", path, owner, problems)
-            for path in json_files(self.root / "part" / message_id)
-        ]
+        return [self._row_of("part", path, owner, problems) for path in json_files(self.root / "part" / message_id)]
 
     def _message_row(self, path: Path) -> Row | None:
         row = self._row_of("message", path, {"session_id": path.parent.name, "time": 0}, [])
@@ -299,9 +292,7 @@ class StorageStore(Store):
             time = 0
         if session_id is None:
             return None
-        return self._row_of(
-            "part", path, {"session_id": session_id, "message_id": path.parent.name, "time": time}, []
-        )
+        return self._row_of("part", path, {"session_id": session_id, "message_id": path.parent.name, "time": time}, [])
 
     def _row_of(self, table: str, path: Path, owner: Mapping[str, Any], problems: list[Problem]) -> Row:
         """A row out of a file; where the file lies says whose row it is, its name is the id (format A2)."""
@@ -325,15 +316,11 @@ class StorageStore(Store):
             )
             return ""
         if not text:
-            add_problem(
-                problems, Problem(where, f"{path.name} is empty (zero bytes).", "corrupt-json", session_id)
-            )
+            add_problem(problems, Problem(where, f"{path.name} is empty (zero bytes).", "corrupt-json", session_id))
         elif not text.strip("\0"):
             add_problem(
                 problems,
-                Problem(
-                    where, f"{path.name} holds nothing but {len(text)} NUL bytes.", "corrupt-json", session_id
-                ),
+                Problem(where, f"{path.name} holds nothing but {len(text)} NUL bytes.", "corrupt-json", session_id),
             )
         return text
 
@@ -349,9 +336,9 @@ class StorageStore(Store):
             for path in json_files(folder):
                 with contextlib.suppress(NotJson, OSError):
                     text = path.read_bytes().decode("utf-8", "surrogateescape")
-                    owner = {
-                        member.key: member.value for member in members(text, skip_space(text, 0))[0]
-                    }.get("sessionID")
+                    owner = {member.key: member.value for member in members(text, skip_space(text, 0))[0]}.get(
+                        "sessionID"
+                    )
                     if isinstance(owner, str):
                         found.setdefault(owner, []).append(folder.name)
                         break

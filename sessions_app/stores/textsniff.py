@@ -1,4 +1,5 @@
-"""Finding the sessions in a text: exports and row documents, with chatter around them, several, or cut short (rules 6)."""
+"""Finding the sessions in a text: exports and row documents, with chatter around them, several, or cut short (rules
+6)."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def _shallow(text: str, at: int, key: str) -> tuple[None, int]:
 
 
 def _next_opening(text: str, at: int) -> tuple[int, bool]:
-    """(offset of the next object that may be a document, whether its first key says that it is one); -1 where there is none."""
+    """(offset of the next object that may be a document, whether its first key says that it is one); -1 where there is
+    none."""
     known = _OPENING.search(text, at)
     line = _LINE_OPENING.search(text, at)
     places = [match.end() - 1 for match in (line,) if match] + ([known.start()] if known else [])
@@ -97,9 +99,7 @@ def _kind(top: list[Member]) -> Literal["export", "rows"] | None:
 
 def _broken(text: str, name: Path | str, error: NotJson) -> StoreError:
     if not error.cut:
-        return StoreError(
-            "not-json", name, f"The JSON in the file is broken: {error}.", "Export the session again."
-        )
+        return StoreError("not-json", name, f"The JSON in the file is broken: {error}.", "Export the session again.")
     return truncated(text, name)
 
 

@@ -110,9 +110,7 @@ class TextStore(Store):
         try:
             now = decoded(self.path.read_bytes())
         except OSError as error:
-            raise StoreError(
-                "missing", self.path, f"The file cannot be read any more: {error.strerror}."
-            ) from error
+            raise StoreError("missing", self.path, f"The file cannot be read any more: {error.strerror}.") from error
         if now != self.text:
             raise GuardRefused(
                 [Difference("session", "", "", f"the file {self.path.name} was changed since it was opened")]

@@ -1,4 +1,5 @@
-"""A turn written into an attached database of opencode as it runs (``processor.ports.TurnStore``): short guarded transactions.
+"""A turn written into an attached database of opencode as it runs (``processor.ports.TurnStore``): short guarded
+transactions.
 
 V1 only: a V2 row without its event has stopped upgrades of the client (rules 0.3), so a V2 session is refused.
 """
@@ -25,8 +26,8 @@ V2_REFUSED = "Rows of a V2 session cannot be added to the client's own file: row
 class FileTurnStore:
     """One session of a database. Raises ``StoreError`` where it is not there, or is a V2 session ("read-only").
 
-    Each write is one transaction that compares the rows with what this store wrote last, so another client that writes the same
-    session is never overwritten: ``GuardRefused``. ``journal`` keeps a restore point of every write.
+    Each write is one transaction that compares the rows with what this store wrote last, so another client that writes
+    the same session is never overwritten: ``GuardRefused``. ``journal`` keeps a restore point of every write.
     """
 
     def __init__(self, path: Path, session_id: str, journal: Journal | None = None) -> None:

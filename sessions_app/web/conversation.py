@@ -18,17 +18,14 @@ def conversation(body: dict[str, Any] | None) -> list[list[str]]:
 def payload(body: dict[str, Any] | None) -> list[list[str]]:
     """Every message as JSON, in the order in which they are sent."""
     return [
-        json.dumps(message, ensure_ascii=False, indent=2, default=repr).split("\n")
-        for message in sent_messages(body)
+        json.dumps(message, ensure_ascii=False, indent=2, default=repr).split("\n") for message in sent_messages(body)
     ]
 
 
 def sent_messages(body: dict[str, Any] | None) -> list[Any]:
     """The messages of a request body, under whatever name its protocol has for them."""
     body = body or {}
-    return next(
-        (body[key] for key in ("messages", "input", "contents") if isinstance(body.get(key), list)), []
-    )
+    return next((body[key] for key in ("messages", "input", "contents") if isinstance(body.get(key), list)), [])
 
 
 def _message(message: Any) -> Iterator[str]:
@@ -74,11 +71,7 @@ def _block(block: Any) -> Iterator[str]:
             yield f"  result of {call}{' (error)' if block.get('is_error') else ''}:"
             content = block.get("content")
             for item in (
-                content
-                if isinstance(content, list)
-                else [{"text": content}]
-                if isinstance(content, str)
-                else []
+                content if isinstance(content, list) else [{"text": content}] if isinstance(content, str) else []
             ):
                 yield from _block(item)
         case {"type": "function_call", "name": name, "call_id": call}:

@@ -1,4 +1,5 @@
-"""A request as a shell command. It holds no key: keys are named as environment variables, the body is read from the downloaded file."""
+"""A request as a shell command. It holds no key: keys are named as environment variables, the body is read from the
+downloaded file."""
 
 from __future__ import annotations
 
@@ -73,9 +74,7 @@ def curl_command(target: Target, file_name: str) -> str:
     }[target.protocol]
     lines = [f"curl {url}"]
     if target.protocol == "bedrock-converse":
-        lines.append(
-            '--aws-sigv4 "aws:amz:$AWS_REGION:bedrock" --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"'
-        )
+        lines.append('--aws-sigv4 "aws:amz:$AWS_REGION:bedrock" --user "$AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY"')
     lines += [f"-H {header}" for header in [*headers, quote("content-type: application/json")]]
     lines.append(f"--data-binary @{quote(file_name)}")
     return " \\\n  ".join(lines)

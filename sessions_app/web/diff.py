@@ -1,4 +1,5 @@
-"""Before and after, line by line: what goes is left, what comes is right; words that differ inside a line are marked."""
+"""Before and after, line by line: what goes is left, what comes is right; words that differ inside a line are
+marked."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ WORD_LIMIT = 600
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a two-column diff. ``left`` and ``right`` are escaped; ``kind`` is same, removed, added, changed or gap."""
+    """A row of a two-column diff. ``left`` and ``right`` are escaped; ``kind`` is same, removed, added, changed or
+    gap."""
 
     kind: str
     left: str = ""

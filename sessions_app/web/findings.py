@@ -127,8 +127,8 @@ def _reaction(fault: Fault, verdict: Verdict, claimed: Claimed) -> Reaction:
 
 
 def _concerns(fault: Fault, violation: dict[str, Any], claimed: Claimed) -> bool:
-    """At one of its parts; or in its message, at no part or at one that no finding of this rule names: a provider may point at the
-    block beside the one at fault."""
+    """At one of its parts; or in its message, at no part or at one that no finding of this rule names: a provider may
+    point at the block beside the one at fault."""
     part, message = violation.get("part"), violation.get("message")
     if fault.rule not in violation.get("faults", ()):
         return False

@@ -41,9 +41,7 @@ def allowed[**P](permission: str) -> Callable[[View[P]], View[P]]:
         @wraps(view)
         def guarded(request: HtmxRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not request.user.has_perm(permission):
-                raise PermissionDenied(
-                    f"Your account may not {_WORDS[permission]}. An administrator can allow it."
-                )
+                raise PermissionDenied(f"Your account may not {_WORDS[permission]}. An administrator can allow it.")
             return view(request, *args, **kwargs)
 
         return guarded
@@ -85,8 +83,6 @@ def whole(text: str | None) -> int | None:
 def back_to(request: HttpRequest, fallback: str, *args: Any) -> HttpResponse:
     """Redirect to the form's ``next`` where that is a page of this site, else to ``fallback``."""
     wanted = request.POST.get("next", "")
-    if wanted and url_has_allowed_host_and_scheme(
-        wanted, {request.get_host()}, require_https=request.is_secure()
-    ):
+    if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
         return redirect(wanted)
     return redirect(fallback, *args)

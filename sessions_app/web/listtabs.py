@@ -20,7 +20,8 @@ class ListTab:
 
 @dataclass(frozen=True, slots=True)
 class ListTabs:
-    """``view`` is the one that is shown or was opened; ``tail`` keeps an opened one in the links of the page, "" where none was."""
+    """``view`` is the one that is shown or was opened; ``tail`` keeps an opened one in the links of the page, "" where
+    none was."""
 
     tabs: tuple[ListTab, ...]
     view: View | None

@@ -10,7 +10,8 @@ from django.http import HttpRequest, HttpResponseBase
 def never_stored(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Transcripts stay out of every cache, a shared proxy's and that of a browser after signing out, unless a view says otherwise.
+    """Transcripts stay out of every cache, a shared proxy's and that of a browser after signing out, unless a view says
+    otherwise.
 
     Static files are answered before this is reached.
     """

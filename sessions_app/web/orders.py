@@ -47,7 +47,8 @@ _BLOCKS = {
 
 @dataclass(frozen=True, slots=True)
 class OrderCard:
-    """A row: look, its label where it is not simply sent or kept, what it says, and the stored place it leads back to."""
+    """A row: look, its label where it is not simply sent or kept, what it says, and the stored place it leads back
+    to."""
 
     row: OrderRow
     look: present.Look
@@ -136,9 +137,7 @@ def _card(row: OrderRow) -> OrderCard:
         look = _BLOCKS.get(row.kind) or present.kind(row.kind, row.role)
         line, text = _said(row)
         return OrderCard(row, look, label, line, text)
-    stored = PartRow(
-        None, row.at, row.kind, row.tool, row.call_id, row.status, 0, row.value or None, row.problem
-    )
+    stored = PartRow(None, row.at, row.kind, row.tool, row.call_id, row.status, 0, row.value or None, row.problem)
     card = part_card(stored, row.role)
     return OrderCard(row, card.look, label, card.line, card.text)
 

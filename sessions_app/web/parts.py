@@ -29,7 +29,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Something of a part that can be opened. ``text`` is in the page already, "" = fetched from ``name`` when opened."""
+    """Something of a part that can be opened. ``text`` is in the page already, "" = fetched from ``name`` when
+    opened."""
 
     name: str
     label: str
@@ -144,9 +145,7 @@ def _line(row: PartRow, value: dict[str, Any]) -> str:
         case "patch":
             files = value.get("files")
             return (
-                f"{len(files)} files: {summary_line(', '.join(map(str, files[:5])))}"
-                if isinstance(files, list)
-                else ""
+                f"{len(files)} files: {summary_line(', '.join(map(str, files[:5])))}" if isinstance(files, list) else ""
             )
         case "compaction":
             tail = value.get("tail_start_id")
@@ -173,11 +172,7 @@ def _finish_line(value: dict[str, Any]) -> str:
 def _arguments(given: object) -> str:
     """Up to three arguments as key=value."""
     if not isinstance(given, dict):
-        return (
-            summary_line(json.dumps(given, ensure_ascii=False))
-            if given not in (None, "")
-            else "no arguments stored"
-        )
+        return summary_line(json.dumps(given, ensure_ascii=False)) if given not in (None, "") else "no arguments stored"
     if not given:
         return "no arguments"
     pairs = [f"{key}={_short(item)}" for key, item in list(given.items())[:3]]
@@ -246,9 +241,4 @@ def part_files(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 def is_image(file: dict[str, Any]) -> bool:
     mime, url = file.get("mime"), file.get("url")
-    return (
-        isinstance(mime, str)
-        and mime.startswith("image/")
-        and isinstance(url, str)
-        and url.startswith("data:")
-    )
+    return isinstance(mime, str) and mime.startswith("image/") and isinstance(url, str) and url.startswith("data:")

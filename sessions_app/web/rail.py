@@ -1,4 +1,5 @@
-"""The fault rail: the whole session as a strip, marks where faults are. Percentages of its height; the template draws SVG attributes."""
+"""The fault rail: the whole session as a strip, marks where faults are. Percentages of its height; the template draws
+SVG attributes."""
 
 from __future__ import annotations
 
@@ -57,11 +58,7 @@ def _marks(outline: Outline, scale: float) -> list[RailMark]:
         y = min(max(fault.position * scale, 0.5), 97.0)
         if marks and y - marks[-1].y < NEAR:
             last = marks[-1]
-            worse = (
-                last
-                if _rank(last.shape) <= _rank(_shape(fault))
-                else RailMark(last.y, _shape(fault), 0, fault)
-            )
+            worse = last if _rank(last.shape) <= _rank(_shape(fault)) else RailMark(last.y, _shape(fault), 0, fault)
             marks[-1] = RailMark(last.y, worse.shape, last.count + 1, worse.fault)
         else:
             marks.append(RailMark(y, _shape(fault), 1, fault))

@@ -25,9 +25,7 @@ HIGHLIGHT_LIMIT = 64 * 1024
 """Characters of JSON up to which colours are worth their time; longer text is shown plain."""
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]"
-)
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]")
 """Control characters, direction overrides (they can make text read otherwise than it is) and lone surrogates."""
 
 

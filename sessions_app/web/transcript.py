@@ -1,4 +1,5 @@
-"""A session as something to read away from the dashboard: every part's texts in full up to a limit, for print and as Markdown."""
+"""A session as something to read away from the dashboard: every part's texts in full up to a limit, for print and as
+Markdown."""
 
 from __future__ import annotations
 

@@ -70,9 +70,7 @@ def test_every_table_is_listed_searched_and_shown_but_never_edited(
         assert visitor.post(page, {"title": "typed over"}).status_code == 403
 
 
-def test_sessions_are_filtered_by_rule_health_and_source(
-    visitor: Client, session: Session, tmp_path: Path
-) -> None:
+def test_sessions_are_filtered_by_rule_health_and_source(visitor: Client, session: Session, tmp_path: Path) -> None:
     sound = session_of("clean", tmp_path)
 
     def found(query: str) -> list[int]:
@@ -84,9 +82,7 @@ def test_sessions_are_filtered_by_rule_health_and_source(
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_an_action_takes_the_selection_to_the_bulk_page(
-    visitor: Client, session: Session, preset: str
-) -> None:
+def test_an_action_takes_the_selection_to_the_bulk_page(visitor: Client, session: Session, preset: str) -> None:
     response = act(visitor, preset.replace("-", "_"), session)
 
     assert response["location"].startswith("/bulk/?selection=")
@@ -125,9 +121,7 @@ def test_without_the_repair_permission_there_is_no_repair_action(session: Sessio
     from django.contrib.auth.models import Permission
 
     carol = User.objects.create_user("carol", password="carol", is_staff=True)
-    carol.user_permissions.add(
-        Permission.objects.get(codename="view_session", content_type__app_label="sessions_app")
-    )
+    carol.user_permissions.add(Permission.objects.get(codename="view_session", content_type__app_label="sessions_app"))
     client = Client()
     client.force_login(carol)
 

@@ -40,7 +40,8 @@ OPERATIONS = [
 
 @pytest.fixture(autouse=True)
 def _open_connections() -> Iterator[None]:
-    """As Django's own test client does it: a request's end must not close the connection that the test's transaction is on."""
+    """As Django's own test client does it: a request's end must not close the connection that the test's transaction is
+    on."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield

@@ -44,9 +44,7 @@ def test_a_repair_changes_the_file_and_its_undo_brings_every_byte_back(api: Clie
     before = rows(session)
     plan = post(api, f"sessions/{session.pk}/plan").json()
 
-    repair = post(
-        api, f"sessions/{session.pk}/repair", expected_hash=plan["rows_hash"], reason="ticket 7"
-    ).json()
+    repair = post(api, f"sessions/{session.pk}/repair", expected_hash=plan["rows_hash"], reason="ticket 7").json()
     repaired = rows(session)
     undo = post(api, f"repairs/{repair['id']}/undo").json()
 
@@ -111,9 +109,7 @@ def test_a_repair_can_be_undone_once(api: Client, session: Session) -> None:
     assert second.status_code == 409
 
 
-def test_text_that_a_database_could_not_keep_is_refused_before_anything_is_done(
-    api: Client, session: Session
-) -> None:
+def test_text_that_a_database_could_not_keep_is_refused_before_anything_is_done(api: Client, session: Session) -> None:
     before = rows(session)
 
     response = post(api, f"sessions/{session.pk}/repair", reason="half\x00a reason")

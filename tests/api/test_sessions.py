@@ -28,16 +28,12 @@ def test_the_list_finds_sessions_by_health_rule_and_id(api: Client, tmp_path: Pa
     by_id = api.get(f"/api/v1/sessions?id={sound.stored_id}").json()
 
     assert [item["id"] for item in everything["items"]] == [broken.pk, sound.pk]
-    assert (
-        [item["id"] for item in blocked["items"]] == [item["id"] for item in by_rule["items"]] == [broken.pk]
-    )
+    assert [item["id"] for item in blocked["items"]] == [item["id"] for item in by_rule["items"]] == [broken.pk]
     assert blocked["filter"] == "Sessions blocked"
     assert [(item["id"], item["stored_id"]) for item in by_id["items"]] == [(sound.pk, sound.stored_id)]
 
 
-def test_a_blocked_session_says_what_is_wrong_and_who_refuses_it_with_which_words(
-    api: Client, tmp_path: Path
-) -> None:
+def test_a_blocked_session_says_what_is_wrong_and_who_refuses_it_with_which_words(api: Client, tmp_path: Path) -> None:
     session = session_of("dup_id_slow", tmp_path)
     recorded = json.loads((CORPUS / "next" / "dup_id_slow.json").read_text())
 
@@ -119,15 +115,11 @@ def test_the_timeline_shows_parts_in_stored_order_with_their_findings(api: Clien
     assert any(key.startswith(DUPLICATE) for part in parts for key in part["findings"])
 
 
-def test_an_error_text_leads_to_the_part_and_without_a_session_to_the_session(
-    api: Client, tmp_path: Path
-) -> None:
+def test_an_error_text_leads_to_the_part_and_without_a_session_to_the_session(api: Client, tmp_path: Path) -> None:
     session = session_of("dup_id_slow", tmp_path)
     error = json.loads((CORPUS / "next" / "dup_id_slow.json").read_text())["error"]
 
-    within = api.post(
-        "/api/v1/locate", {"error": error, "session": session.pk}, content_type="application/json"
-    ).json()
+    within = api.post("/api/v1/locate", {"error": error, "session": session.pk}, content_type="application/json").json()
     among = api.post("/api/v1/locate", {"error": error}, content_type="application/json").json()
 
     assert DUPLICATE in within["items"][0]["faults"]

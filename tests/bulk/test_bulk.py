@@ -60,15 +60,11 @@ def test_the_preview_counts_by_rule_and_says_what_is_skipped_and_why(source: Sou
 
 
 def test_options_that_leave_a_finding_alone_say_so(source: Source) -> None:
-    preview = bulk_preview(
-        selection=EVERYTHING, options=BulkOptions(rules=("stuck-tool",)), now=NOW, samples=0
-    )
+    preview = bulk_preview(selection=EVERYTHING, options=BulkOptions(rules=("stuck-tool",)), now=NOW, samples=0)
 
     assert preview.repairable == 0
     assert {line.why for line in preview.rules} == {"not chosen"}
-    assert ("What was found in it is left alone by these options", 4) in [
-        (s.why, s.sessions) for s in preview.skipped
-    ]
+    assert ("What was found in it is left alone by these options", 4) in [(s.why, s.sessions) for s in preview.skipped]
 
 
 def test_a_batch_repairs_what_it_can_and_one_undo_brings_every_byte_back(source: Source, path: Path) -> None:
@@ -120,9 +116,7 @@ def test_a_killed_worker_loses_nothing_and_nothing_is_applied_twice(
         bulk_run_chunk(batch_id=batch.pk, clock=timezone.now)
     monkeypatch.setattr(bulkrun, "repair_apply", real)
 
-    assert bulk_run_chunk(batch_id=batch.pk, clock=timezone.now) is False, (
-        "the lease of the dead worker still runs"
-    )
+    assert bulk_run_chunk(batch_id=batch.pk, clock=timezone.now) is False, "the lease of the dead worker still runs"
     later = timezone.now() + LEASE
     assert bulk_abandoned(now=timezone.now()) == []
     assert bulk_abandoned(now=later) == [batch.pk]
@@ -216,9 +210,7 @@ def test_stop_on_failure_stops(source: Source, monkeypatch: pytest.MonkeyPatch) 
     assert (batch.state, batch.failed, batch.done) == ("failed", 1, 1)
 
 
-def test_a_repair_whose_session_changed_stays_when_the_batch_is_undone_and_says_why(
-    source: Source, path: Path
-) -> None:
+def test_a_repair_whose_session_changed_stays_when_the_batch_is_undone_and_says_why(source: Source, path: Path) -> None:
     batch = run(started())
     repaired = Repair.objects.filter(batch=batch).order_by("pk").first()
     assert repaired is not None

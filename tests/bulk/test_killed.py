@@ -38,9 +38,7 @@ class Watched(Suture):
             return connection.execute(sql).fetchall()
 
     def repairs(self) -> int:
-        [(count,)] = self.ask(
-            "SELECT count(*) FROM sessions_app_repair WHERE undoes_id IS NULL AND state = 'applied'"
-        )
+        [(count,)] = self.ask("SELECT count(*) FROM sessions_app_repair WHERE undoes_id IS NULL AND state = 'applied'")
         return int(str(count))
 
     def worker(self, *options: str) -> subprocess.Popen[bytes]:

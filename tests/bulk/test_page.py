@@ -33,9 +33,7 @@ def test_all_that_match_are_repaired_by_filter_watched_reported_and_taken_back(
 
     asked = visitor.post("/bulk/", {"scope": "all", "query": "health=blocked"})
     preview = visitor.get(asked["location"])
-    started = visitor.post(
-        "/bulk/start/", {**hidden(preview.content.decode(), "/bulk/start/"), "reason": "ticket 9"}
-    )
+    started = visitor.post("/bulk/start/", {**hidden(preview.content.decode(), "/bulk/start/"), "reason": "ticket 9"})
     progress = visitor.get(started["location"])
 
     assert asked["location"] == "/bulk/?health=blocked"
@@ -55,9 +53,7 @@ def test_all_that_match_are_repaired_by_filter_watched_reported_and_taken_back(
     assert dump(path) == before
 
 
-def test_ticked_sessions_are_kept_under_a_key_and_only_they_are_repaired(
-    visitor: Client, source: Source
-) -> None:
+def test_ticked_sessions_are_kept_under_a_key_and_only_they_are_repaired(visitor: Client, source: Source) -> None:
     first, second = Session.objects.filter(health="blocked").order_by("pk")[:2]
 
     asked = visitor.post("/bulk/", {"scope": "selected", "session": [first.pk, second.pk]})
@@ -134,9 +130,7 @@ def test_the_history_leads_to_the_batch_and_back(visitor: Client, source: Source
     assert f'href="{started}"' in detail.content.decode()
 
 
-def test_what_failed_or_was_repaired_is_listed_before_what_had_nothing(
-    visitor: Client, source: Source
-) -> None:
+def test_what_failed_or_was_repaired_is_listed_before_what_had_nothing(visitor: Client, source: Source) -> None:
     asked = visitor.post("/bulk/", {"scope": "all", "query": ""})
     preview = visitor.get(asked["location"]).content.decode()
     started = visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))["location"]

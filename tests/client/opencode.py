@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def program() -> Path | None:
-    """The client of this version: ``$SUTURE_CLIENT``, else the one that ``make client`` installs; None where there is none."""
+    """The client of this version: ``$SUTURE_CLIENT``, else the one that ``make client`` installs; None where there is
+    none."""
     named = os.environ.get("SUTURE_CLIENT")
     path = Path(named) if named else ROOT / ".local" / "client" / "node_modules" / ".bin" / "opencode"
     return path if path.is_file() else None
@@ -41,19 +42,18 @@ class Client:
         return self.home / "share" / "opencode" / "opencode.db"
 
     def take(self, database: Path) -> str:
-        """Make ``database`` the client's own, its sessions moved to this project's directory; the id of its first session.
+        """Make ``database`` the client's own, its sessions moved to this project's directory; the id of its first
+        session.
 
-        A run from another directory than the session's hangs after the turn (format A7), and the client knows a project by
-        its directory.
+        A run from another directory than the session's hangs after the turn (format A7), and the client knows a project
+        by its directory.
         """
         self.database.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(database, self.database)
         with closing(sqlite3.connect(self.database)) as connection, connection:
             connection.execute("UPDATE project SET worktree = ?", (str(self.project),))
             connection.execute("UPDATE session SET directory = ?", (str(self.project),))
-            row = connection.execute(
-                "SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_created"
-            ).fetchone()
+            row = connection.execute("SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_created").fetchone()
         return str(row[0])
 
     def forget(self) -> None:
@@ -72,7 +72,8 @@ class Client:
         return target
 
     def take_in(self, export: Path) -> Run:
-        """``opencode import``: the session gets this project's directory; an existing session is left as it is (format A5)."""
+        """``opencode import``: the session gets this project's directory; an existing session is left as it is (format
+        A5)."""
         return self.run("import", str(export))
 
     def run(self, *arguments: str, timeout: float = 90) -> Run:
@@ -97,9 +98,7 @@ class Client:
         )
 
     def _environment(self) -> dict[str, str]:
-        kept = {
-            name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TERM", "TMPDIR")
-        }
+        kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TERM", "TMPDIR")}
         return {
             **kept,
             "HOME": str(self.home),

@@ -71,9 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, error: str, chat: bool) -> None:
         fault: dict[str, Any] = {"type": "invalid_request_error", "message": error}
         document = (
-            {"error": {**fault, "param": "messages", "code": None}}
-            if chat
-            else {"type": "error", "error": fault}
+            {"error": {**fault, "param": "messages", "code": None}} if chat else {"type": "error", "error": fault}
         )
         payload = json.dumps(document).encode()
         self.send_response(400)
@@ -113,13 +111,9 @@ def _anthropic_events(model: str) -> Iterator[str]:
 
     start = {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": []}
     usage = {"input_tokens": 100, "output_tokens": 1}
-    yield event(
-        "message_start", message={**start, "stop_reason": None, "stop_sequence": None, "usage": usage}
-    )
+    yield event("message_start", message={**start, "stop_reason": None, "stop_sequence": None, "usage": usage})
     yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
     yield event("content_block_delta", index=0, delta={"type": "text_delta", "text": ANSWER})
     yield event("content_block_stop", index=0)
-    yield event(
-        "message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 5}
-    )
+    yield event("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 5})
     yield event("message_stop")

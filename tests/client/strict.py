@@ -36,7 +36,9 @@ def chat_error(body: dict[str, Any]) -> str | None:
         while ids and index < len(messages) and messages[index]["role"] == "tool":
             answered = messages[index]["tool_call_id"]
             if answered not in waiting:
-                return f"Invalid parameter: 'tool_call_id' of '{answered}' not found in 'tool_calls' of previous message."
+                return (
+                    f"Invalid parameter: 'tool_call_id' of '{answered}' not found in 'tool_calls' of previous message."
+                )
             waiting.remove(answered)
             index += 1
         if waiting:
@@ -108,7 +110,8 @@ def _unique(messages: list[Message]) -> str | None:
 
 
 def _runs(messages: list[Message]) -> Iterator[tuple[str, int, list[tuple[str, dict[str, Any]]]]]:
-    """Messages of one role in a row are one message to the server: (role, index of the last, blocks with their paths)."""
+    """Messages of one role in a row are one message to the server: (role, index of the last, blocks with their
+    paths)."""
     start = 0
     while start < len(messages):
         end = start
@@ -174,9 +177,7 @@ def _thinking_first(messages: list[Message]) -> str | None:
         return None
     blocks = _blocks(messages[last])
     after = [block for message in messages[last + 1 :] for block in _blocks(message)]
-    in_loop = any(block["type"] == "tool_use" for block in blocks) and any(
-        b["type"] == "tool_result" for b in after
-    )
+    in_loop = any(block["type"] == "tool_use" for block in blocks) and any(b["type"] == "tool_result" for b in after)
     if not in_loop or blocks[0]["type"] in THINKING:
         return None
     return (

@@ -47,7 +47,8 @@ class Suture:
         return str(found["health"])
 
     def mend(self, database: Path, session: str) -> list[str]:
-        """Repair all safe; where that leaves it blocked, the lossy repairs that Suture recommends. Ids of the repairs."""
+        """Repair all safe; where that leaves it blocked, the lossy repairs that Suture recommends. Ids of the
+        repairs."""
         made = self.json("repair", str(database), "--session", session)["repairs"]
         if self.health(database, session) == "blocked":
             made += self.json("repair", str(database), "--session", session, "--safety", "lossy")["repairs"]

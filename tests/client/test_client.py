@@ -25,9 +25,7 @@ def test_a_healthy_session_goes_on(opencode: Client, strict: Provider, name: str
     assert [request.error for request in strict.turns()] == [None]
 
 
-def test_an_export_comes_back_as_the_same_conversation(
-    opencode: Client, strict: Provider, tmp_path: Path
-) -> None:
+def test_an_export_comes_back_as_the_same_conversation(opencode: Client, strict: Provider, tmp_path: Path) -> None:
     session = opencode.take(CORPUS / "clean.db")
     export = opencode.export(session, tmp_path / "export.json")
     opencode.forget()

@@ -38,9 +38,7 @@ def test_a_session_that_the_client_cannot_compact_is_compacted_and_resumed(
         assert [request.error for request in strict.turns() if request.error], "it is blocked before"
         strict.requests.clear()
     with scripted(SUMMARY) as served:
-        done = suture(
-            "compact", str(opencode.database), "--send", "--json", url=served.url, data=tmp_path / "suture"
-        )
+        done = suture("compact", str(opencode.database), "--send", "--json", url=served.url, data=tmp_path / "suture")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["accepted"] is True
 
@@ -60,9 +58,7 @@ def test_a_session_that_the_client_cannot_compact_is_compacted_and_resumed(
     assert title
 
 
-def test_the_client_exports_a_session_that_suture_compacted(
-    opencode: Client, strict: Provider, tmp_path: Any
-) -> None:
+def test_the_client_exports_a_session_that_suture_compacted(opencode: Client, strict: Provider, tmp_path: Any) -> None:
     session = opencode.take(CORPUS / "clean.db")
     with scripted(SUMMARY) as served:
         suture("compact", str(opencode.database), "--send", url=served.url, data=tmp_path / "suture")

@@ -77,10 +77,6 @@ def test_a_chat_call_without_its_answer_and_an_answer_without_its_call_are_refus
     prompt = {"role": "user", "content": "go"}
 
     assert chat_error({"messages": [prompt, call, answer, prompt]}) is None
-    assert "did not have response messages: call_1" in (
-        chat_error({"messages": [prompt, call, prompt]}) or ""
-    )
+    assert "did not have response messages: call_1" in (chat_error({"messages": [prompt, call, prompt]}) or "")
     assert "must be a response to a preceeding message" in (chat_error({"messages": [prompt, answer]}) or "")
-    assert "'call_1' not found in 'tool_calls'" in (
-        chat_error({"messages": [prompt, call, answer, answer]}) or ""
-    )
+    assert "'call_1' not found in 'tool_calls'" in (chat_error({"messages": [prompt, call, answer, answer]}) or "")

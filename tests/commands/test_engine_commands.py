@@ -61,9 +61,7 @@ def test_a_probe_that_is_accepted_exits_0_and_one_that_is_refused_1(tmp_path: Pa
     words = "Duplicate value for 'tool_call_id' of functions.bash:0 in message[2]"
     with scripted(refused(words), ACCEPTED) as served:
         first = suture("probe", str(path), "--send", url=served.url, data=tmp_path / "data")
-        second = suture(
-            "probe", str(path), "--send", "--as-repaired", "--json", url=served.url, data=tmp_path / "data"
-        )
+        second = suture("probe", str(path), "--send", "--as-repaired", "--json", url=served.url, data=tmp_path / "data")
 
     assert first.returncode == 1
     assert words in first.stdout and "prt_" in first.stdout
@@ -75,9 +73,7 @@ def test_a_probe_that_is_accepted_exits_0_and_one_that_is_refused_1(tmp_path: Pa
 def test_a_probe_writes_the_very_bytes_it_sends(tmp_path: Path) -> None:
     path, payload = copied("clean", tmp_path), tmp_path / "payload.json"
     with scripted(ACCEPTED) as served:
-        suture(
-            "probe", str(path), "--send", "--payload", str(payload), url=served.url, data=tmp_path / "data"
-        )
+        suture("probe", str(path), "--send", "--payload", str(payload), url=served.url, data=tmp_path / "data")
 
     assert served.requests[0][2] == payload.read_bytes()
 

@@ -1,4 +1,5 @@
-"""scan, repair, undo, restore, lower, locate and export on bare files: no database of ours, exit codes 0, 1 and 2, results on stdout."""
+"""scan, repair, undo, restore, lower, locate and export on bare files: no database of ours, exit codes 0, 1 and 2,
+results on stdout."""
 
 from __future__ import annotations
 
@@ -30,13 +31,9 @@ def _no_database(monkeypatch):
 def content(path: Path | str) -> dict[str, list[tuple]]:
     with sqlite3.connect(path) as connection:
         tables = [
-            row[0]
-            for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
+            row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
         ]
-        found = {
-            table: sorted(connection.execute(f'SELECT * FROM "{table}"').fetchall(), key=repr)
-            for table in tables
-        }
+        found = {table: sorted(connection.execute(f'SELECT * FROM "{table}"').fetchall(), key=repr) for table in tables}
     connection.close()
     return found
 
@@ -109,9 +106,9 @@ def test_fail_on_says_from_which_health_on_the_code_is_1(suture, poisoned, level
 
 
 def test_scan_judges_for_the_target_it_is_given(suture, poisoned):
-    (session,) = suture(
-        "scan", poisoned, "--json", "--target", "gemini:google/gemini-3-pro", "--thinking", "on"
-    ).json["sessions"]
+    (session,) = suture("scan", poisoned, "--json", "--target", "gemini:google/gemini-3-pro", "--thinking", "on").json[
+        "sessions"
+    ]
 
     assert session["target"] == {
         "protocol": "gemini",
@@ -355,7 +352,9 @@ def test_a_client_that_has_the_file_open_stops_the_closing_of_its_tools(suture, 
     monkeypatch.setattr(stores.SqliteStore, "holders", lambda self: [Holder(4711, "opencode serve", True)])
     path = Path(shutil.copy(CORPUS / "abort_running.db", tmp_path / "opencode.db"))
     with sqlite3.connect(path) as connection:
-        running = '{"type":"tool","tool":"bash","callID":"call_x","state":{"status":"running","input":{},"time":{"start":1}}}'
+        running = (
+            '{"type":"tool","tool":"bash","callID":"call_x","state":{"status":"running","input":{},"time":{"start":1}}}'
+        )
         tool = connection.execute('SELECT id FROM part WHERE data LIKE \'%"type":"tool"%\'').fetchone()
         connection.execute("UPDATE part SET data = ? WHERE id = ?", (running, *tool))
     connection.close()
@@ -499,9 +498,7 @@ def test_locate_names_rule_and_part(suture, poisoned):
 
 
 def test_locate_reads_the_error_from_stdin(suture, poisoned):
-    run = suture(
-        "locate", poisoned, "--error", "-", stdin="messages.3.content.1: `tool_use` ids must be unique"
-    )
+    run = suture("locate", poisoned, "--error", "-", stdin="messages.3.content.1: `tool_use` ids must be unique")
 
     assert run.code == 0
     assert "duplicate-call-id" in run.out
@@ -544,9 +541,7 @@ def test_scan_tells_of_a_damaged_database(suture, poisoned):
 
     (session,) = suture("scan", poisoned, "--json").json["sessions"]
 
-    assert {"sqlite-corrupt", "duplicate-call-id-in-message"} <= {
-        finding["rule"] for finding in session["findings"]
-    }
+    assert {"sqlite-corrupt", "duplicate-call-id-in-message"} <= {finding["rule"] for finding in session["findings"]}
 
 
 @pytest.mark.parametrize(

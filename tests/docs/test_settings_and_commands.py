@@ -29,9 +29,7 @@ def headings(page: str) -> list[str]:
 
 
 def test_every_setting_has_a_heading_and_every_heading_a_setting():
-    read = set(
-        re.findall(r'env\.\w+\(\s*"(SUTURE_\w+)"', (ROOT / "sessions_app" / "settings.py").read_text())
-    )
+    read = set(re.findall(r'env\.\w+\(\s*"(SUTURE_\w+)"', (ROOT / "sessions_app" / "settings.py").read_text()))
     read |= set(re.findall(r'directory\("(SUTURE_\w+)"', (ROOT / "sessions_app" / "env.py").read_text()))
 
     assert sorted(headings("settings.md")) == sorted(read)
@@ -50,10 +48,7 @@ def test_every_heading_is_a_command():
 def test_every_option_is_in_the_commands_section(name):
     parser = load_command_class("sessions_app", name).create_parser("suture", name)
     options = {
-        option.lstrip("-")
-        for action in parser._actions
-        for option in action.option_strings
-        if option.startswith("--")
+        option.lstrip("-") for action in parser._actions for option in action.option_strings if option.startswith("--")
     }
     page = (DOCS / "commands.md").read_text()
     section = page.split(f"## {name}\n")[1].split("\n## ")[0]

@@ -34,9 +34,7 @@ def test_the_conversation_is_the_recorded_summary_requests(name):
 
 def test_long_outputs_are_cut_and_failures_said():
     made = conversation(
-        session(
-            user(text("q")), assistant(tool("a", output="x" * 2001), tool("b", "error"), tool("c", "running"))
-        )
+        session(user(text("q")), assistant(tool("a", output="x" * 2001), tool("b", "error"), tool("c", "running")))
     )
     assert made.text.endswith(
         'x\n[truncated]\n[Assistant tool call]: bash({"a":1})\n[Tool error]: bad\n[Assistant tool call]: bash({"a":1})'

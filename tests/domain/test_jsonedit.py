@@ -28,9 +28,7 @@ def written(draw, value):
     def write(item):
         gap = draw(spaces)
         if isinstance(item, dict):
-            inside = ",".join(
-                f"{draw(spaces)}{write_text(k)}{draw(spaces)}:{write(v)}" for k, v in item.items()
-            )
+            inside = ",".join(f"{draw(spaces)}{write_text(k)}{draw(spaces)}:{write(v)}" for k, v in item.items())
             return f"{gap}{{{inside}{draw(spaces)}}}{gap}"
         if isinstance(item, list):
             return f"{gap}[{','.join(write(v) for v in item) or draw(spaces)}]{gap}"
@@ -120,8 +118,7 @@ def test_of_duplicate_keys_the_last_one_counts_and_removing_takes_all():
 
 def test_objects_on_the_way_are_created():
     assert (
-        edit("{}", [Edit(("state", "metadata", "interrupted"), True)])
-        == '{"state":{"metadata":{"interrupted":true}}}'
+        edit("{}", [Edit(("state", "metadata", "interrupted"), True)]) == '{"state":{"metadata":{"interrupted":true}}}'
     )
 
 

@@ -24,9 +24,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.target.protocol}-{pair.id}")
 def test_every_refusal_that_suture_predicts_is_recognised_when_pasted(pair: made.Pair) -> None:
-    predicted = next(
-        one for one in made.verdict(pair.breaks, pair.target).violations if one.rule == pair.rule
-    )
+    predicted = next(one for one in made.verdict(pair.breaks, pair.target).violations if one.rule == pair.rule)
     readings = locate(predicted.error)
     if pair.rule == "B12":
         assert any(set(reading.faults) & set(predicted.faults) for reading in readings)
@@ -329,12 +327,8 @@ def test_with_a_session_the_error_leads_to_the_stored_part() -> None:
 
 
 def test_the_protocol_of_the_text_decides_how_the_session_is_lowered() -> None:
-    found = locate(
-        "messages.1.content.1: `tool_use` ids must be unique", DUPLICATE, make_target("acme", "m-1")
-    )
-    assert [(one.protocol, one.part, one.by) for one in found] == [
-        ("anthropic-messages", "m1p2", "violation")
-    ]
+    found = locate("messages.1.content.1: `tool_use` ids must be unique", DUPLICATE, make_target("acme", "m-1"))
+    assert [(one.protocol, one.part, one.by) for one in found] == [("anthropic-messages", "m1p2", "violation")]
 
 
 def test_a_position_alone_leads_through_the_provenance() -> None:
@@ -362,9 +356,7 @@ def test_a_deleted_parent_leads_to_the_answer_that_names_it() -> None:
 def test_a_json_path_of_the_client_counts_its_own_messages() -> None:
     rows = session(user(text("q")), assistant(text("a")))
     assert locate('Missing key at [1]["info"]["agent"]', rows)[0].message == "m1"
-    assert (
-        locate('Missing key at [0]["info"]["agent"]', rows)[0].message == "m1"
-    )  # m0 has one: a page of the history
+    assert locate('Missing key at [0]["info"]["agent"]', rows)[0].message == "m1"  # m0 has one: a page of the history
     assert locate('Expected string, got null at [1]["parts"][0]["text"]', rows)[0].part == "m1p0"
 
 

@@ -130,14 +130,10 @@ def edit_part(part_id, *edits, **columns):
 def test_an_edit_changes_the_named_bytes_of_one_row_and_undo_brings_the_old_rows_back():
     rows = session(assistant(START, tool("c", "running"))).rows
     rows.parts[1]["data"] = rows.parts[1]["data"].replace('"tool":', '"tool" : ')
-    changes = compile(
-        rows, [edit_part("m0p1", Edit(("state", "status"), "error"), Edit(("state", "output"), REMOVE))]
-    )
+    changes = compile(rows, [edit_part("m0p1", Edit(("state", "status"), "error"), Edit(("state", "output"), REMOVE))])
     [change] = changes
     assert change.table == "part" and change.key == {"id": "m0p1"}
-    assert change.after["data"] == rows.parts[1]["data"].replace('"running"', '"error"').replace(
-        '"output":"out",', ""
-    )
+    assert change.after["data"] == rows.parts[1]["data"].replace('"running"', '"error"').replace('"output":"out",', "")
     after = apply(rows, changes)
     assert after.parts[1] == change.after and rows.parts[1] != change.after
     assert apply(after, inverted(changes)) == rows
@@ -164,9 +160,7 @@ def test_a_deleted_message_takes_its_parts_first_and_undo_puts_it_back_before_th
 
 def test_an_inserted_part_stands_in_its_message_by_its_id():
     rows = session(assistant(text("a"), text("c"))).rows
-    operation = Operation(
-        "insert", "part", message_id="m0", part_id="m0p0x", data={"type": "text", "text": "b"}
-    )
+    operation = Operation("insert", "part", message_id="m0", part_id="m0p0x", data={"type": "text", "text": "b"})
     after = apply(rows, compile(rows, [operation]))
     assert [part.text for part in decode(after).messages[0].parts] == ["a", "b", "c"]
     assert after.parts[1]["session_id"] == "ses_1"
@@ -209,9 +203,7 @@ def test_changes_do_not_apply_to_rows_that_have_changed_meanwhile():
 
 def test_the_most_informative_twin_wins_and_the_first_among_equals():
     states = ["pending", "running", "error", "error"]
-    message = session(
-        assistant(START, *(tool("c", status) for status in states), tool("d"), tool("d"))
-    ).messages[0]
+    message = session(assistant(START, *(tool("c", status) for status in states), tool("d"), tool("d"))).messages[0]
     assert [part.id for part in winners(message.tools())] == ["m0p3", "m0p5"]
     assert [part.id for part in deduped(message.parts)] == ["m0p0", "m0p3", "m0p5"]
 

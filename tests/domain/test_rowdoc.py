@@ -25,8 +25,7 @@ def test_every_column_value_survives_dump_and_parse(columns, values):
     rows = SessionRows(
         session={**columns, "id": "ses_1"},
         messages=[
-            {"id": f"msg_{n}", "session_id": "ses_1", "time_created": n, "data": v}
-            for n, v in enumerate(values)
+            {"id": f"msg_{n}", "session_id": "ses_1", "time_created": n, "data": v} for n, v in enumerate(values)
         ],
         parts=[{"id": "prt_1", "message_id": "msg_0", "session_id": "ses_1", "data": columns.get("x")}],
         session_message=[{"id": "msg_9", "seq": 0, "data": values[0] if values else None}],
@@ -57,9 +56,7 @@ def test_a_single_project_row_is_accepted_and_absent_tables_are_empty():
 
 
 def test_other_json_columns_may_be_objects():
-    assert (
-        parse({"session": {"id": "s", "revert": {"messageID": "m"}}}).session["revert"] == '{"messageID":"m"}'
-    )
+    assert parse({"session": {"id": "s", "revert": {"messageID": "m"}}}).session["revert"] == '{"messageID":"m"}'
 
 
 def test_nested_parts_learn_their_message_and_session_from_where_they_stand():
@@ -114,6 +111,4 @@ def test_the_hash_sees_every_stored_byte_but_not_the_order_of_columns():
 
 
 def test_numbers_and_the_text_of_a_number_hash_differently():
-    assert rows_hash(parse({"session": {"id": "s", "x": 1}})) != rows_hash(
-        parse({"session": {"id": "s", "x": "1"}})
-    )
+    assert rows_hash(parse({"session": {"id": "s", "x": 1}})) != rows_hash(parse({"session": {"id": "s", "x": "1"}}))

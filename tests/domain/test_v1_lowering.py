@@ -100,9 +100,7 @@ def test_a_file_the_model_does_not_read_becomes_a_text_with_or_without_its_name(
     blind = replace(CHAT, capabilities=ModelCapabilities(("text",)))
     [message] = sent(
         blind,
-        user(
-            file("image/png", PNG, filename="a.png"), file("application/pdf", "data:application/pdf;base64,x")
-        ),
+        user(file("image/png", PNG, filename="a.png"), file("application/pdf", "data:application/pdf;base64,x")),
     )
     assert [part["text"] for part in message["content"]] == [
         'ERROR: Cannot read "a.png" (this model does not support image input). Inform the user.',
@@ -129,10 +127,7 @@ def test_attachments_that_are_no_media_stay_inside_the_result_on_chat_and_vanish
     note = {"type": "file", "mime": "text/plain", "url": "data:text/plain;base64,aGk=", "filename": "n.txt"}
     row = assistant(START, tool("c1", attachments=[note]))
     content = sent(CHAT, row)[1]["content"]
-    assert (
-        content
-        == '[{"type":"text","text":"out"},{"type":"file-data","data":"aGk=","mediaType":"text/plain"}]'
-    )
+    assert content == '[{"type":"text","text":"out"},{"type":"file-data","data":"aGk=","mediaType":"text/plain"}]'
     assert sent(CLAUDE, row)[1]["content"][0]["content"] == [{"type": "text", "text": "out"}]
 
 
@@ -152,9 +147,7 @@ def test_tool_calls_move_behind_other_blocks_up_to_the_next_thinking_block():
     row = assistant(
         START, text("A"), tool("c1"), unsigned, text("B"), signed, tool("c2"), text("C"), modelID="claude-1"
     )
-    kinds = [
-        block.get("text") or block.get("id") or block["type"] for block in sent(CLAUDE, row)[0]["content"]
-    ]
+    kinds = [block.get("text") or block.get("id") or block["type"] for block in sent(CLAUDE, row)[0]["content"]]
     assert kinds == ["A", "B", "c1", "thinking", "C", "c2"]
 
 
@@ -176,9 +169,7 @@ def test_failed_turns_are_left_out_and_aborted_ones_with_content_are_not():
 
 
 def test_pending_and_running_calls_get_an_interrupted_result_and_unknown_states_none():
-    messages = sent(
-        CHAT, assistant(START, tool("c1", "pending"), tool("c2", "running"), tool("c3", "waiting"))
-    )
+    messages = sent(CHAT, assistant(START, tool("c1", "pending"), tool("c2", "running"), tool("c3", "waiting")))
     assert [call["id"] for call in messages[0]["tool_calls"]] == ["c1", "c2"]
     assert {m["content"] for m in messages[1:]} == {"[Tool execution was interrupted]"}
 
@@ -200,9 +191,7 @@ def test_with_repairs_a_failed_step_that_lost_its_thinking_loses_its_tools_on_cl
     kept = sent(CLAUDE, lost)
     assert [block["type"] for block in kept[0]["content"]] == ["text", "tool_use"]
     assert [m["content"] for m in sent(CLAUDE, lost, repairs=True)] == [[{"type": "text", "text": "said"}]]
-    with_text = assistant(
-        START, {"type": "reasoning", "text": "hm"}, tool("c1"), error=ABORTED, modelID="claude-1"
-    )
+    with_text = assistant(START, {"type": "reasoning", "text": "hm"}, tool("c1"), error=ABORTED, modelID="claude-1")
     assert sent(CLAUDE, with_text, repairs=True) == sent(CLAUDE, with_text)
 
 
@@ -282,10 +271,7 @@ def test_a_session_whose_first_request_was_the_turn_opens_with_no_task(name):
 
 
 def test_an_open_subtask_is_run_first():
-    assert (
-        opens_with_task(session(user(text("q")), assistant(text("a")), user({"type": "subtask"})))
-        == "subtask"
-    )
+    assert opens_with_task(session(user(text("q")), assistant(text("a")), user({"type": "subtask"}))) == "subtask"
 
 
 def test_mistral_ids_are_nine_characters_and_an_answer_stands_between_results_and_user():
@@ -296,18 +282,14 @@ def test_mistral_ids_are_nine_characters_and_an_answer_stands_between_results_an
 
 
 def test_deepseek_gets_its_reasoning_field_on_every_answer():
-    messages = sent(
-        replace(CHAT, model="deepseek-v4"), assistant(START, text("a")), assistant(START, tool("c"))
-    )
+    messages = sent(replace(CHAT, model="deepseek-v4"), assistant(START, text("a")), assistant(START, tool("c")))
     assert [m["reasoning_content"] for m in messages if m["role"] == "assistant"] == ["", ""]
 
 
 def test_numbers_and_surrogates_are_written_as_javascript_writes_them():
     raw = json.loads('{"b": 1e400, "1": 12345678901234567890, "s": "\\ud83d"}')
     [call, _] = sent(CHAT, assistant(START, tool("c", input=raw)))
-    assert (
-        call["tool_calls"][0]["function"]["arguments"] == '{"1":12345678901234567000,"b":null,"s":"\\ud83d"}'
-    )
+    assert call["tool_calls"][0]["function"]["arguments"] == '{"1":12345678901234567000,"b":null,"s":"\\ud83d"}'
     assert sent(CHAT, user(text("\ud83d")))[0]["content"] == "\ufffd"
 
 
@@ -322,9 +304,9 @@ def test_a_row_that_is_not_json_stops_the_session():
 
 def test_a_session_column_that_is_not_json_stops_the_session():
     broken = session(user(text("q")), revert="{")
-    assert [
-        (fault.table, fault.path, fault.fatal) for fault in broken.faults if fault.rule == "corrupt-json"
-    ] == [("session", "revert", True)]
+    assert [(fault.table, fault.path, fault.fatal) for fault in broken.faults if fault.rule == "corrupt-json"] == [
+        ("session", "revert", True)
+    ]
     with pytest.raises(LoweringError):
         lower(broken, CHAT)
 
@@ -336,11 +318,7 @@ def test_a_broken_part_that_is_not_replayed_stops_nothing():
 
 
 json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=4),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,
 )
@@ -370,14 +348,10 @@ states = st.dictionaries(
 def parts(draw):
     part = draw(st.dictionaries(known, json_values, max_size=5))
     part["type"] = draw(
-        st.sampled_from(
-            ["text", "reasoning", "tool", "file", "compaction", "step-start", "patch", "new-kind"]
-        )
+        st.sampled_from(["text", "reasoning", "tool", "file", "compaction", "step-start", "patch", "new-kind"])
     )
     if draw(st.booleans()):
-        part["state"] = draw(states) | {
-            "status": draw(st.sampled_from(["completed", "error", "pending", "odd"]))
-        }
+        part["state"] = draw(states) | {"status": draw(st.sampled_from(["completed", "error", "pending", "odd"]))}
     if draw(st.booleans()):
         part["state"] = (
             {**part["state"], "attachments": [draw(json_values), file("image/png", PNG)]}

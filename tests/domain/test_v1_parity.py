@@ -1,4 +1,5 @@
-"""What the real client sent: every recorded turn is lowered to the same messages, every refusal has the client's own words."""
+"""What the real client sent: every recorded turn is lowered to the same messages, every refusal has the client's own
+words."""
 
 from __future__ import annotations
 
@@ -11,9 +12,7 @@ from sessions_app.domain.lowering import LoweringError, body
 from tests.domain.v1rows import corpus_rows, index, recorded_target, recording
 
 TURNS = [name for name, entry in index().items() if entry.get("parity")]
-REFUSED = [
-    name for name, entry in index().items() if entry.get("next_recorded") and entry.get("requests") == []
-]
+REFUSED = [name for name, entry in index().items() if entry.get("next_recorded") and entry.get("requests") == []]
 AFTER_TASK = [
     name
     for name, entry in index().items()
@@ -31,9 +30,7 @@ def without_marks(value: Any) -> Any:
 def sent(name: str) -> Any:
     recorded = recording(name)
     target = recorded_target(recorded)
-    result = body(
-        decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt="continue"
-    )
+    result = body(decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt="continue")
     assert result.verified
     for path, origin in result.provenance.items():
         at = result.body

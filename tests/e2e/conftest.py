@@ -62,13 +62,9 @@ def signed_in(transactional_db: None) -> dict[str, str]:
     return {name: morsel.value for name, morsel in client.cookies.items()}
 
 
-def opened(
-    browser: Browser, server: LiveServer, cookies: dict[str, str], **options: object
-) -> BrowserContext:
+def opened(browser: Browser, server: LiveServer, cookies: dict[str, str], **options: object) -> BrowserContext:
     context = browser.new_context(base_url=server.url, **options)  # type: ignore[arg-type]
-    context.add_cookies(
-        [{"name": name, "value": value, "url": server.url} for name, value in cookies.items()]
-    )
+    context.add_cookies([{"name": name, "value": value, "url": server.url} for name, value in cookies.items()])
     context.set_default_timeout(15_000)
     return context
 

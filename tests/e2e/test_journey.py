@@ -65,9 +65,7 @@ def test_bodies_open_in_place(page: Page, store: Source, blocked: Session) -> No
 
 def test_the_filter_swaps_the_list_and_the_address_follows(page: Page, store: Source) -> None:
     page.goto("/")
-    page.get_by_role("search", name="Filter sessions").get_by_label("Rejected by").select_option(
-        "openai-chat"
-    )
+    page.get_by_role("search", name="Filter sessions").get_by_label("Rejected by").select_option("openai-chat")
     page.wait_for_url("**rejected=openai-chat**")
     expect(page.locator(".sentence")).to_contain_text("rejected by OpenAI Chat")
     page.go_back()

@@ -92,17 +92,13 @@ def test_every_page_passes_axe(
     chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], places: dict[str, str], theme: str
 ) -> None:
     axe = Axe(output_directory="test-results/axe")
-    context = opened(
-        chromium, live_server, signed_in, color_scheme=theme, viewport={"width": 1440, "height": 900}
-    )
+    context = opened(chromium, live_server, signed_in, color_scheme=theme, viewport={"width": 1440, "height": 900})
     stranger = opened(chromium, live_server, {}, color_scheme=theme)
     faults = []
     for name, path in every(places):
         page = (stranger if name == "login" else context).new_page()
         page.goto(path)
-        result = axe.run(
-            page, options={"runOnly": {"type": "tag", "values": TAGS}}, report_on_violation_only=True
-        )
+        result = axe.run(page, options={"runOnly": {"type": "tag", "values": TAGS}}, report_on_violation_only=True)
         faults += [
             f"{name}: {item['id']} {[node['html'][:160] for node in item['nodes'][:3]]}"
             for item in result["violations"]
@@ -117,9 +113,7 @@ def test_axe_finds_a_planted_fault(page: Page) -> None:
     page.goto("/login/")
     page.evaluate("document.querySelector('main').innerHTML = '<img src=\"/static/img/favicon.svg\">'")
 
-    result = Axe(output_directory="test-results/axe").run(
-        page, options={"runOnly": {"type": "tag", "values": TAGS}}
-    )
+    result = Axe(output_directory="test-results/axe").run(page, options={"runOnly": {"type": "tag", "values": TAGS}})
 
     assert "image-alt" in [item["id"] for item in result["violations"]]
 

@@ -19,7 +19,8 @@ DIRECTORY = "/home/dev/proj"
 
 
 def stored_id(prefix: str, ms: int, counter: int, serial: int) -> str:
-    """An id as the client makes them (format A3): time and counter in hex, then 14 signs; ``ses_`` ids run backwards."""
+    """An id as the client makes them (format A3): time and counter in hex, then 14 signs; ``ses_`` ids run
+    backwards."""
     stamp = (ms * 0x1000 + counter) % 2**48
     if prefix == "ses":
         stamp = 2**48 - 1 - stamp
@@ -46,8 +47,9 @@ def make_store(
 ) -> list[str]:
     """Write a new database; returns the session ids, oldest first.
 
-    Each turn is a prompt and, per step, an assistant message of five parts (step-start, reasoning, text, a tool with ``output``
-    characters, step-finish), then a closing answer of three. ``events`` keeps ``event_sequence`` in step, where the version has it.
+    Each turn is a prompt and, per step, an assistant message of five parts (step-start, reasoning, text, a tool with
+    ``output`` characters, step-finish), then a closing answer of three. ``events`` keeps ``event_sequence`` in step,
+    where the version has it.
     """
     connection = sqlite3.connect(path)
     try:
@@ -135,9 +137,7 @@ class _Rows:
             message,
             {"type": "reasoning", "text": "Let me look.", "time": {"start": self.ms, "end": self.ms}},
         )
-        self._part(
-            rows, message, {"type": "text", "text": "Running it.", "time": {"start": self.ms, "end": self.ms}}
-        )
+        self._part(rows, message, {"type": "text", "text": "Running it.", "time": {"start": self.ms, "end": self.ms}})
         state = {
             "status": "completed",
             "input": {"command": f"echo {call_id}", "description": "say it"},
@@ -170,9 +170,7 @@ class _Rows:
     def _message(self, rows: list[tuple[str, dict[str, Any]]], data: dict[str, Any]) -> str:
         self._tick()
         message_id = stored_id("msg", self.ms, 1, self.serial)
-        time = (
-            {"created": self.ms} if data["role"] == "user" else {"created": self.ms, "completed": self.ms + 9}
-        )
+        time = {"created": self.ms} if data["role"] == "user" else {"created": self.ms, "completed": self.ms + 9}
         row = {
             "id": message_id,
             "session_id": self.session_id,

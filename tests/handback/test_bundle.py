@@ -57,9 +57,7 @@ def test_the_command_writes_a_bundle_that_scan_reads(suture, tmp_path) -> None:
 
     assert made.code == 0, made.err
     assert there["health"] == here["health"] == "blocked"
-    assert [finding["rule"] for finding in there["findings"]] == [
-        finding["rule"] for finding in here["findings"]
-    ]
+    assert [finding["rule"] for finding in there["findings"]] == [finding["rule"] for finding in here["findings"]]
 
 
 def test_no_word_of_the_session_is_left() -> None:

@@ -1,4 +1,5 @@
-"""What the real client makes of what is handed back: it imports the export, lists what was relinked and brought in, and goes on."""
+"""What the real client makes of what is handed back: it imports the export, lists what was relinked and brought in, and
+goes on."""
 
 from __future__ import annotations
 
@@ -69,9 +70,7 @@ def test_the_imported_rows_are_all_there(suture, opencode: Client, tmp_path: Pat
     assert [(part, message, json.loads(data)) for part, message, data in stored] == expected
 
 
-def test_under_its_own_ids_the_client_takes_it_only_after_a_delete(
-    suture, opencode: Client, tmp_path: Path
-) -> None:
+def test_under_its_own_ids_the_client_takes_it_only_after_a_delete(suture, opencode: Client, tmp_path: Path) -> None:
     repository(opencode.project)
     session = opencode.take(CORPUS / "dup_id_slow.db")
     suture("export", opencode.database, "--as", "export", "--same-ids", "--output", tmp_path / "export.json")
@@ -131,9 +130,7 @@ def test_a_relinked_session_is_listed(suture, opencode: Client) -> None:
     assert session in listed(opencode)
 
 
-def test_a_tree_brought_in_is_listed_and_goes_on(
-    suture, opencode: Client, strict: Provider, tmp_path: Path
-) -> None:
+def test_a_tree_brought_in_is_listed_and_goes_on(suture, opencode: Client, strict: Provider, tmp_path: Path) -> None:
     opencode.take(CORPUS / "clean.db")
     tree = unpacked(CORPUS / "compact_ok@1.0.152.storage.tgz", tmp_path, opencode.project)
     repository(opencode.project)
@@ -150,9 +147,7 @@ def test_a_tree_brought_in_is_listed_and_goes_on(
 
 
 @pytest.mark.django_db
-def test_a_tree_brought_in_and_taken_out_again_leaves_no_row(
-    suture, opencode: Client, tmp_path: Path
-) -> None:
+def test_a_tree_brought_in_and_taken_out_again_leaves_no_row(suture, opencode: Client, tmp_path: Path) -> None:
     opencode.take(CORPUS / "clean.db")
     tree = unpacked(CORPUS / "kill_parallel@1.0.152.storage.tgz", tmp_path, opencode.project)
     brought = suture("adopt", tree, "--into", opencode.database, "--json").json["sessions"][0]

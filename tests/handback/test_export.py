@@ -100,9 +100,7 @@ def test_a_subagent_and_the_call_that_started_it_stay_together() -> None:
     new, names = renamed(family)
 
     assert new[1].session["parent_id"] == new[0].session["id"] == names[family[0].id]
-    named = [
-        json.loads(row["data"]).get("state", {}).get("metadata", {}).get("sessionId") for row in new[0].parts
-    ]
+    named = [json.loads(row["data"]).get("state", {}).get("metadata", {}).get("sessionId") for row in new[0].parts]
     assert new[1].session["id"] in named
 
 

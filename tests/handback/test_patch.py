@@ -1,4 +1,5 @@
-"""The SQL patch, run by the real sqlite3 program: it repairs, it is undone, and it refuses whole where anything changed."""
+"""The SQL patch, run by the real sqlite3 program: it repairs, it is undone, and it refuses whole where anything
+changed."""
 
 from __future__ import annotations
 
@@ -159,9 +160,7 @@ def test_parts_that_came_to_a_deleted_message_refuse_the_patch(tmp_path) -> None
     database = tmp_path / "t.db"
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("CREATE TABLE message (id text PRIMARY KEY, session_id text, data text)")
-        connection.execute(
-            "CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text)"
-        )
+        connection.execute("CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text)")
         connection.execute("INSERT INTO message VALUES ('msg_1', 'ses_1', '{}')")
         connection.execute("INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{}')")
     gone = RowChange("message", {"id": "msg_1"}, {"id": "msg_1", "session_id": "ses_1", "data": "{}"}, None)

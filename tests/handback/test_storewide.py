@@ -1,4 +1,5 @@
-"""Stores as a whole: damage told and recovered, rows that belong nowhere, hidden sessions, trees brought in; by command, page and API."""
+"""Stores as a whole: damage told and recovered, rows that belong nowhere, hidden sessions, trees brought in; by
+command, page and API."""
 
 from __future__ import annotations
 
@@ -89,9 +90,7 @@ def test_recover_writes_a_new_file_counts_what_is_lost_and_leaves_the_old_one(su
     assert run.code == (1 if run.json["lost"] else 0)
     assert path.read_bytes() == before
     assert suture("scan", tmp_path / "new.db", "--json").json["store"]["check"]["state"] == "ok"
-    kept = len(rows(tmp_path / "new.db", "part")["part"]) + len(
-        rows(tmp_path / "new.db", "message")["message"]
-    )
+    kept = len(rows(tmp_path / "new.db", "part")["part"]) + len(rows(tmp_path / "new.db", "message")["message"])
     there = len(rows(CORPUS / "compact_ok.db", "part")["part"]) + len(
         rows(CORPUS / "compact_ok.db", "message")["message"]
     )
@@ -138,12 +137,8 @@ def test_the_page_tells_damage_and_recovers_into_a_source_of_its_own(admin, data
 
 
 @pytest.mark.django_db
-def test_a_file_too_damaged_to_attach_is_offered_for_recovery(
-    admin, data_dir, tmp_path, settings, monkeypatch
-) -> None:
-    monkeypatch.setattr(
-        "sessions_app.stores.sqlite.damage.shutil.which", lambda name: None
-    )  # no .recover here
+def test_a_file_too_damaged_to_attach_is_offered_for_recovery(admin, data_dir, tmp_path, settings, monkeypatch) -> None:
+    monkeypatch.setattr("sessions_app.stores.sqlite.damage.shutil.which", lambda name: None)  # no .recover here
     settings.SUTURE_ATTACH_ROOTS = [str(tmp_path)]
     path = Path(shutil.copyfile(CORPUS / "compact_ok.db", tmp_path / "torn.db"))
     with closing(sqlite3.connect(path)) as connection:
@@ -247,9 +242,7 @@ def test_relink_sets_all_columns_together_and_undo_takes_them_back(suture, tmp_p
     assert untouched == before
     assert all(f"{column} " in plan.out for column in ("project_id", "path", "time_archived"))
     with closing(sqlite3.connect(path)) as connection:
-        stored = connection.execute(
-            "SELECT project_id, directory, path, time_archived FROM session"
-        ).fetchone()
+        stored = connection.execute("SELECT project_id, directory, path, time_archived FROM session").fetchone()
         known = connection.execute("SELECT id FROM project WHERE worktree = ?", (stored[1],)).fetchone()[0]
     assert stored == (known, "/home/dev/proj", "", None)
     assert suture("relink", path, "--json").json["hidden"] == []
@@ -262,9 +255,7 @@ def test_relink_elsewhere_can_leave_the_archive_alone(suture, tmp_path) -> None:
     hidden(path)
     session = suture("scan", path, "--json").json["sessions"][0]["id"]
 
-    done = suture(
-        "relink", path, "--session", session, "--directory", "/home/dev/proj/sub", "--keep-archived"
-    )
+    done = suture("relink", path, "--session", session, "--directory", "/home/dev/proj/sub", "--keep-archived")
 
     assert done.code == 0, done.err
     with closing(sqlite3.connect(path)) as connection:
@@ -276,9 +267,7 @@ def test_relink_elsewhere_can_leave_the_archive_alone(suture, tmp_path) -> None:
 
 
 @pytest.mark.django_db
-def test_the_store_page_says_why_a_session_is_hidden_and_the_relink_page_repairs_it(
-    admin, data_dir, tmp_path
-) -> None:
+def test_the_store_page_says_why_a_session_is_hidden_and_the_relink_page_repairs_it(admin, data_dir, tmp_path) -> None:
     path = copied("clean", tmp_path)
     hidden(path)
     source = attached(path)
@@ -351,8 +340,7 @@ def test_a_session_that_is_only_in_the_tree_beside_the_database_is_told(suture, 
     brought = suture("scan", tree, "--json").json["sessions"][0]["findings"]
 
     told = [
-        [finding["rule"] for finding in findings].count("hidden-generation")
-        for findings in (alone, beside, brought)
+        [finding["rule"] for finding in findings].count("hidden-generation") for findings in (alone, beside, brought)
     ]
     assert told == [0, 1, 0]
 
@@ -403,9 +391,7 @@ def test_a_tree_is_previewed_brought_in_and_taken_out_again(suture, tmp_path, db
     with stores.open_store(TREE) as tree, stores.open_store(path) as store:
         told, brought = tree.read(done["id"]), store.read(done["id"])
         assert [row["id"] for row in brought.parts] == [row["id"] for row in told.parts]
-        assert [json.loads(row["data"]) for row in brought.parts] == [
-            json.loads(row["data"]) for row in told.parts
-        ]
+        assert [json.loads(row["data"]) for row in brought.parts] == [json.loads(row["data"]) for row in told.parts]
     assert suture("undo", done["repair"]).code == 0
     assert rows(path) == before
 

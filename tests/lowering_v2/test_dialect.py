@@ -82,9 +82,7 @@ def test_a_session_without_a_given_generation_decodes_as_the_one_that_wrote_it(g
         (assistant(tool({"status": "pending", "input": ""})), "2.0.15", 1),
         (assistant(tool({"status": "streaming", "input": ""})), "1.18.4", 3),
         (
-            assistant(
-                tool({"status": "running", "input": {}, "structured": {}, "content": []}, executed=True)
-            ),
+            assistant(tool({"status": "running", "input": {}, "structured": {}, "content": []}, executed=True)),
             "2.0.1",
             2,
         ),
@@ -143,10 +141,7 @@ def test_the_text_of_an_item_is_the_stored_one() -> None:
     parts = one(SessionRows({"id": "ses"}, session_message=[row])).parts
     assert [part.raw for part in parts] == ['{"type":"text","text":"first"}', item.replace("\\ud83d", "x")]
     row["data"] = row["data"].replace("café", "café").replace(" x", " \\ud83d")
-    assert (
-        json.loads(one(SessionRows({"id": "ses"}, session_message=[row])).parts[1].raw)["text"]
-        == "café \ud83d"
-    )
+    assert json.loads(one(SessionRows({"id": "ses"}, session_message=[row])).parts[1].raw)["text"] == "café \ud83d"
 
 
 @pytest.mark.parametrize(
@@ -245,9 +240,7 @@ def removed(part_id: str) -> Operation:
 
 
 def test_edits_change_the_named_place_and_no_other_byte() -> None:
-    stored = rows(
-        assistant({"type": "text", "text": "a", "x": 1}, tool({"status": "streaming", "input": "{"}))
-    )
+    stored = rows(assistant({"type": "text", "text": "a", "x": 1}, tool({"status": "streaming", "input": "{"})))
     row = stored.session_message[0]
     row["data"] = row["data"].replace('"x":1', '"x" : 1.0')
     (change,) = compile_operations(stored, [replaced("msg_0#1", Edit(("id",), "call_2"))])
@@ -295,9 +288,9 @@ def test_rows_are_never_added_or_removed_and_wrong_places_are_refused(operation:
 
 def test_an_edit_of_a_message_itself() -> None:
     stored = rows(assistant(error={"type": "unknown", "message": "m"}))
-    change = compile_operations(
-        stored, [Operation("replace", "message", "msg_0", edits=(Edit(("error",), REMOVE),))]
-    )[0]
+    change = compile_operations(stored, [Operation("replace", "message", "msg_0", edits=(Edit(("error",), REMOVE),))])[
+        0
+    ]
     assert change.after is not None and "error" not in json.loads(change.after["data"])
     assert jsjson.loads(change.after["data"])["content"] == []  # type: ignore[index, call-overload]
 

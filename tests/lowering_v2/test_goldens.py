@@ -23,9 +23,7 @@ every_lowered_golden = pytest.mark.parametrize("golden", LOWERED, ids=repr)
 
 
 def write(golden: Golden, protocol: ProtocolName) -> Body:
-    writer: Callable[..., Body] = import_module(
-        f"sessions_app.domain.protocols.{protocol.replace('-', '_')}.v2"
-    ).write
+    writer: Callable[..., Body] = import_module(f"sessions_app.domain.protocols.{protocol.replace('-', '_')}.v2").write
     options: dict[str, Any] = {"placeholder": False} if protocol == "openai-chat" else {}
     cache = golden.input.get("cache", "none")
     return writer(golden.lower(), replace(golden.target, protocol=protocol), cache=cache, **options)

@@ -54,9 +54,7 @@ def mutated(data: dict[str, Any], dice: random.Random) -> dict[str, Any]:
     return data
 
 
-@pytest.mark.parametrize(
-    "golden", [golden for golden in goldens() if not golden.name.startswith("random")], ids=repr
-)
+@pytest.mark.parametrize("golden", [golden for golden in goldens() if not golden.name.startswith("random")], ids=repr)
 def test_one_odd_value_anywhere_never_crashes_a_line(golden: Golden) -> None:
     dice = random.Random(repr(golden))
     for given in (golden.generation, None):

@@ -16,16 +16,10 @@ VECTORS: list[tuple[str, str | None]] = json.loads(
 )
 
 JSON_VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text(st.characters(codec=None)),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec=None)),
     lambda inner: (
         st.lists(inner)
-        | st.dictionaries(
-            st.text(st.characters(codec=None)) | st.from_regex("[0-9]{1,11}", fullmatch=True), inner
-        )
+        | st.dictionaries(st.text(st.characters(codec=None)) | st.from_regex("[0-9]{1,11}", fullmatch=True), inner)
     ),
     max_leaves=20,
 )

@@ -19,9 +19,7 @@ OLD = {"providerID": "provider", "id": "old"}
 PNG = {"mime": "image/png", "data": "aGVsbG8=", "source": {"type": "inline"}}
 
 
-def lowered(
-    generation: int, *messages: dict[str, Any], repairs: bool = True, provider: str = "provider"
-) -> Lowered:
+def lowered(generation: int, *messages: dict[str, Any], repairs: bool = True, provider: str = "provider") -> Lowered:
     whole = [{"id": f"msg_{at}", "time": {"created": 0}, **message} for at, message in enumerate(messages)]
     decoded, faults = decode_messages(SessionRows({"id": "ses"}, session_message=v2_rows(whole)), generation)
     assert not faults
@@ -78,9 +76,7 @@ def switched(variant: str | None, previous: str | None) -> dict[str, Any]:
         ({"type": "model-switched", "model": {**MODEL, "variant": "high"}}, None),
     ],
 )
-def test_generation_3_tells_the_model_of_a_new_effort(
-    message: dict[str, Any], part: dict[str, Any] | None
-) -> None:
+def test_generation_3_tells_the_model_of_a_new_effort(message: dict[str, Any], part: dict[str, Any] | None) -> None:
     expected = [] if part is None else [{"role": "system", "content": [part]}]
     assert sent(3, message) == expected
     assert sent(1, message) == sent(2, message) == []
@@ -106,10 +102,7 @@ def test_generation_3_says_where_the_session_moved() -> None:
 
 def test_idle_and_agent_rows_are_not_sent() -> None:
     assert (
-        sent(
-            3, {"type": "idle", "outcome": "failed", "error": ERROR}, {"type": "agent-switched", "agent": "x"}
-        )
-        == []
+        sent(3, {"type": "idle", "outcome": "failed", "error": ERROR}, {"type": "agent-switched", "agent": "x"}) == []
     )
 
 
@@ -300,9 +293,7 @@ def test_a_failed_turn_that_lost_its_thinking_is_sent_without_tools(generation: 
     ("value", "place"),
     [("nope", ""), ([{"type": "media"}], "[0]"), ([{"type": "text"}], '[0]["text"]'), ({}, "")],
 )
-def test_a_stored_content_result_that_is_none_stops_the_lowering(
-    generation: int, value: Any, place: str
-) -> None:
+def test_a_stored_content_result_that_is_none_stops_the_lowering(generation: int, value: Any, place: str) -> None:
     tool = completed(generation)
     tool |= {"provider": {"executed": True}} if generation == 1 else {"executed": True}
     tool["state"]["result"] = {"type": "content", "value": value}

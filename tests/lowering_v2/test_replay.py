@@ -60,9 +60,7 @@ def test_generation_1_rows_are_selected_as_the_client_did(history: dict[str, Any
 
 
 def third(*kinds: tuple[str, dict[str, Any]]) -> Session:
-    rows = [
-        {"id": f"msg_{seq}", "type": kind, "seq": seq, "data": data} for seq, (kind, data) in enumerate(kinds)
-    ]
+    rows = [{"id": f"msg_{seq}", "type": kind, "seq": seq, "data": data} for seq, (kind, data) in enumerate(kinds)]
     return session(rows, version="2.0.15")
 
 
@@ -75,9 +73,7 @@ def compaction(status: str, **more: Any) -> tuple[str, dict[str, Any]]:
 
 def native(provenance: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     window = [{"role": "user", "content": [{"type": "text", "text": "native window"}]}]
-    return compaction(
-        "completed", providerContext={"version": 1, "provenance": provenance, "messages": window}
-    )
+    return compaction("completed", providerContext={"version": 1, "provenance": provenance, "messages": window})
 
 
 USER = ("user", {"text": "u"})

@@ -32,10 +32,7 @@ with warnings.catch_warnings():
     RESPONSES = TypeAdapter(ResponseCreateParamsStreaming)
     CONTENTS = TypeAdapter(list[gemini.Content])
 CONVERSE = (
-    botocore.session.get_session()
-    .get_service_model("bedrock-runtime")
-    .operation_model("ConverseStream")
-    .input_shape
+    botocore.session.get_session().get_service_model("bedrock-runtime").operation_model("ConverseStream").input_shape
 )
 
 
@@ -50,8 +47,8 @@ def exhaust(value: Any) -> None:
 
 
 def completed(body: dict[str, Any]) -> dict[str, Any]:
-    """A Responses body with what its types require and the server does not: ids and status of replayed items, annotations,
-    the detail of an image (wire-rules 6.3: the client leaves them out)."""
+    """A Responses body with what its types require and the server does not: ids and status of replayed items,
+    annotations, the detail of an image (wire-rules 6.3: the client leaves them out)."""
     body = copy.deepcopy(body)
     for item in body["input"]:
         if item.get("role") == "assistant":
@@ -61,16 +58,14 @@ def completed(body: dict[str, Any]) -> dict[str, Any]:
         for key in ("content", "output"):
             for block in item.get(key, []) if isinstance(item.get(key), list) else []:
                 block.update(
-                    {"output_text": {"annotations": []}, "input_image": {"detail": "auto"}}.get(
-                        block["type"], {}
-                    )
+                    {"output_text": {"annotations": []}, "input_image": {"detail": "auto"}}.get(block["type"], {})
                 )
     return body
 
 
 def has_made_up_server_result(body: dict[str, Any]) -> bool:
-    """A hosted tool whose stored result is plain text is sent as a server tool result with that text. The types have no such
-    block, and no rule says what the provider answers (wire-rules 1b lists none), so the two may differ here."""
+    """A hosted tool whose stored result is plain text is sent as a server tool result with that text. The types have no
+    such block, and no rule says what the provider answers (wire-rules 1b lists none), so the two may differ here."""
     return any(
         block["type"].endswith("_tool_result") and not isinstance(block["content"], (dict, list))
         for message in body["messages"]

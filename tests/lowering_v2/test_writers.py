@@ -91,9 +91,7 @@ def test_gemini_takes_sound_and_film() -> None:
 
 def test_bedrock_names_documents_and_knows_the_other_spelling_of_jpeg() -> None:
     pdf = image("aGk=", "application/pdf")
-    body = write(
-        "bedrock-converse", ("user", [pdf, {**pdf, "filename": "a b.pdf"}, image("aGk=", "image/jpg")])
-    )
+    body = write("bedrock-converse", ("user", [pdf, {**pdf, "filename": "a b.pdf"}, image("aGk=", "image/jpg")]))
     first, second, third = body.body["messages"][0]["content"]
     assert (first["document"]["name"], second["document"]["name"]) == ("document.pdf", "a b.pdf")
     assert third["image"]["format"] == "jpeg"
@@ -147,9 +145,7 @@ HOSTED = {**CALL, "providerExecuted": True}
     ],
 )
 def test_only_one_model_takes_system_messages_and_only_in_their_place(messages: Any, native: bool) -> None:
-    roles = [
-        message["role"] for message in write("anthropic-messages", *messages, model=NATIVE).body["messages"]
-    ]
+    roles = [message["role"] for message in write("anthropic-messages", *messages, model=NATIVE).body["messages"]]
     assert ("system" in roles) is native
     roles = [message["role"] for message in write("anthropic-messages", *messages).body["messages"]]
     assert "system" not in roles
@@ -185,9 +181,7 @@ def test_cache_marks_stand_on_the_last_text_of_the_latest_user_message() -> None
     body = write("anthropic-messages", *messages, cache=long)
     assert marks(body) == [(3, 0)]
     assert body.body["messages"][3]["content"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
-    assert (
-        len(marks(write("anthropic-messages", *[("user", [TEXT])] * 9, cache={"messages": {"tail": 9}}))) == 4
-    )
+    assert len(marks(write("anthropic-messages", *[("user", [TEXT])] * 9, cache={"messages": {"tail": 9}}))) == 4
 
 
 @pytest.mark.parametrize("protocol", ["anthropic-messages", "bedrock-converse"])
@@ -226,9 +220,7 @@ def test_one_reasoning_item_in_several_parts_is_sent_once_without_its_id() -> No
     def part(text: str, **state: Any) -> dict[str, Any]:
         return {"type": "reasoning", "text": text, "providerMetadata": {"openai": {"itemId": "rs", **state}}}
 
-    body = write(
-        "openai-responses", ("assistant", [part("a"), part("b", reasoningEncryptedContent="e"), part("")])
-    )
+    body = write("openai-responses", ("assistant", [part("a"), part("b", reasoningEncryptedContent="e"), part("")]))
     assert body.body["input"] == [
         {
             "type": "reasoning",
@@ -237,9 +229,7 @@ def test_one_reasoning_item_in_several_parts_is_sent_once_without_its_id() -> No
         }
     ]
     assert (
-        write("openai-responses", ("assistant", [part("a"), part("b", reasoningEncryptedContent=None)])).body[
-            "input"
-        ]
+        write("openai-responses", ("assistant", [part("a"), part("b", reasoningEncryptedContent=None)])).body["input"]
         == []
     )
 
@@ -276,8 +266,5 @@ def test_bodies_can_be_made_without_provenance_and_leave_the_history_alone(proto
 def test_the_limits_are_those_of_decoded_bytes() -> None:
     fits = base64.b64encode(bytes(1000)).decode()
     assert (
-        write("anthropic-messages", ("user", [image(fits)])).body["messages"][0]["content"][0]["source"][
-            "data"
-        ]
-        == fits
+        write("anthropic-messages", ("user", [image(fits)])).body["messages"][0]["content"][0]["source"]["data"] == fits
     )

@@ -100,7 +100,8 @@ class MemoryStore:
 
 
 class ScriptedFeed:
-    """The events of a script, each tool's result right behind its start; ``raise`` in a script is an exception in place of an event."""
+    """The events of a script, each tool's result right behind its start; ``raise`` in a script is an exception in place
+    of an event."""
 
     def __init__(self, script: Sequence[Event | Exception], tools: Callable[..., Any] | None) -> None:
         self._script, self._tools = script, tools

@@ -339,9 +339,7 @@ def test_a_v2_session_keeps_the_same_rules_in_its_own_rows(generation: int) -> N
 
 
 def test_a_v2_turn_that_failed_says_so_as_its_generation_does() -> None:
-    world = World(
-        [[broken("invalid_request_error", status=400)]], store=MemoryStore("2.0.15"), shape=V2Shape()
-    )
+    world = World([[broken("invalid_request_error", status=400)]], store=MemoryStore("2.0.15"), shape=V2Shape())
 
     world.ask()
 

@@ -70,9 +70,7 @@ EVENTS: st.SearchStrategy[Event | Exception] = st.one_of(
     st.builds(ToolResult, CALLS, st.builds(ToolOutput, WORDS)),
     st.builds(ToolError, CALLS, WORDS),
     st.builds(StreamError, FAILURES),
-    st.builds(
-        StepFinish, st.sampled_from(["stop", "tool-calls", "length", "network_error"]), st.just(Usage(1, 1))
-    ),
+    st.builds(StepFinish, st.sampled_from(["stop", "tool-calls", "length", "network_error"]), st.just(Usage(1, 1))),
     st.just(Finish()),
     st.builds(StreamFailed, FAILURES),
     st.just(ConnectionResetError("reset")),
@@ -85,9 +83,7 @@ END: list[list[Event | Exception]] = [
 ANTHROPIC = make_target("acme", "claude-1", "off", "anthropic-messages")
 
 
-def run(
-    scripts: list[list[Event | Exception]], store: MemoryStore, shape: V1Shape | V2Shape, abort: int
-) -> World:
+def run(scripts: list[list[Event | Exception]], store: MemoryStore, shape: V1Shape | V2Shape, abort: int) -> World:
     world = World([*scripts, *END], store=store, shape=shape, policy=RetryPolicy(tries=4), every=0)
     clock = world._clock
 

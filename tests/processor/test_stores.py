@@ -1,4 +1,5 @@
-"""Turns in real stores: opencode's own file and the mirror; and the example of the documentation, run as it stands there."""
+"""Turns in real stores: opencode's own file and the mirror; and the example of the documentation, run as it stands
+there."""
 
 from __future__ import annotations
 
@@ -105,9 +106,9 @@ def test_a_turn_lands_in_the_mirror_and_is_judged_there(tmp_path: Path) -> None:
     assert store.rows() == before_settling
     assert session.part_count == parts + 1 + 4 + 3
     assert session.health == "healthy"
-    assert list(
-        Part.objects.filter(session=session).order_by("position").values_list("position", flat=True)
-    ) == list(range(session.part_count))
+    assert list(Part.objects.filter(session=session).order_by("position").values_list("position", flat=True)) == list(
+        range(session.part_count)
+    )
     assert Part.objects.get(session=session, call_id="call_9").status == "completed"
 
 
@@ -137,9 +138,7 @@ def test_the_agent_of_the_documentation_runs(
     [example] = re.findall(r"```python\n(.*?)```", page, re.S)
     code = [line for line in example.splitlines() if line.strip()]
     assert len(code) <= 40
-    first = Answer(
-        (*chat_call("call_9", "bash", '{"command":', '"echo $((6 * 7))"}'), *chat_end("tool_calls"))
-    )
+    first = Answer((*chat_call("call_9", "bash", '{"command":', '"echo $((6 * 7))"}'), *chat_end("tool_calls")))
     with scripted(first, Answer((*chat_text("forty", "-two"), *chat_end()))) as served:
         for name, value in {
             "AGENT_PROVIDER": "acme",

@@ -43,9 +43,7 @@ def tools(draw: st.DrawFn) -> dict[str, Any]:
     if status == "completed":
         part["state"]["output"] = draw(st.text("abc", max_size=3))
     if draw(st.integers(0, 5)) == 0:
-        part["state"]["input"] = draw(
-            st.sampled_from(['{"a":1}', "{cut", [1], None, {"p": "\ud83d"}, {"n": 1.0}])
-        )
+        part["state"]["input"] = draw(st.sampled_from(['{"a":1}', "{cut", [1], None, {"p": "\ud83d"}, {"n": 1.0}]))
     if draw(st.integers(0, 8)) == 0:
         part["state"].pop(draw(st.sampled_from(["time", "input", "output", "title"])), None)
     return part
@@ -89,9 +87,7 @@ def v1_sessions(draw: st.DrawFn) -> tuple[Session, Target]:
         if draw(st.integers(0, 6)) == 0:
             data["parentID"] = "msg_gone"
         other = draw(st.sampled_from([None, None, CHAT, CLAUDE]))
-        history.assistant(
-            *draw(st.lists(PARTS, max_size=6)), target=other, completed=draw(st.booleans()), **data
-        )
+        history.assistant(*draw(st.lists(PARTS, max_size=6)), target=other, completed=draw(st.booleans()), **data)
     if draw(st.integers(0, 5)) == 0:
         history.session["revert"] = draw(
             st.sampled_from(['{"messageID":"msg_gone"}', '{"messageID":"msg_0001"}', "{cut"])
@@ -132,9 +128,7 @@ def v2_sessions(draw: st.DrawFn) -> tuple[Session, Target]:
                     }
                 )
             else:
-                items.append(
-                    history.tool(draw(IDS), draw(st.sampled_from(["completed", "error", "running", opening])))
-                )
+                items.append(history.tool(draw(IDS), draw(st.sampled_from(["completed", "error", "running", opening]))))
         failed = {"error": {"type": "unknown", "message": "x"}} if draw(st.integers(0, 3)) == 0 else {}
         history.assistant(*items, **failed)
     return history.decoded(), target

@@ -49,9 +49,7 @@ def test_undo_restores_every_byte_of_every_row(made: tuple[Session, Target], saf
 
 @QUICK
 @given(healthy_sessions(), LEVELS)
-def test_a_healthy_session_yields_no_operation_and_no_finding(
-    made: tuple[Session, Target], safety: str
-) -> None:
+def test_a_healthy_session_yields_no_operation_and_no_finding(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
     result = scan(session, target)
     assert result.health == "healthy" and result.findings == ()
@@ -63,11 +61,7 @@ def test_a_healthy_session_yields_no_operation_and_no_finding(
 def test_after_all_safe_repairs_no_safe_rule_is_left(made: tuple[Session, Target]) -> None:
     session, target = made
     plan, after = repaired(session, target, "safe")
-    left = [
-        finding
-        for finding in scan(after, target).findings
-        if finding.safety == "safe" and not finding.open_choice
-    ]
+    left = [finding for finding in scan(after, target).findings if finding.safety == "safe" and not finding.open_choice]
     assert not left, (left, plan.skipped)
 
 
@@ -77,9 +71,7 @@ def test_after_all_repairs_what_still_refuses_it_is_left_to_the_user(made: tuple
     session, target = made
     _, after = repaired(session, target, "lossy")
     result = scan(after, target)
-    left = [
-        finding for finding in result.findings if finding.severity == "blocked" and finding.safety != "manual"
-    ]
+    left = [finding for finding in result.findings if finding.severity == "blocked" and finding.safety != "manual"]
     assert not left, left
     assert result.health != "blocked" or any(finding.safety == "manual" for finding in result.findings)
 
@@ -104,9 +96,7 @@ def test_signed_thinking_stays_byte_for_byte_or_goes(made: tuple[Session, Target
 
 @QUICK
 @given(ANY, LEVELS)
-def test_nothing_becomes_completed_and_no_output_is_made_up(
-    made: tuple[Session, Target], safety: str
-) -> None:
+def test_nothing_becomes_completed_and_no_output_is_made_up(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
     _, after = repaired(session, target, safety)
     late = ["late"] * safety.startswith("lossy")  # a result that was stored apart may go back to its call
@@ -121,9 +111,7 @@ def test_repaired_rows_fit_the_schema_no_worse_than_before(made: tuple[Session, 
     assert len(after.faults) <= len(session.faults)
     assert again(after).faults == after.faults
     if after.v2:
-        assert [row["id"] for row in after.rows.session_message] == [
-            row["id"] for row in session.rows.session_message
-        ]
+        assert [row["id"] for row in after.rows.session_message] == [row["id"] for row in session.rows.session_message]
 
 
 @QUICK
@@ -132,9 +120,7 @@ def test_a_plan_for_one_rule_carries_out_that_rule_alone(made: tuple[Session, Ta
     session, target = made
     plan = planning.plan(session, target, rules=[code], safety="lossy")
     assert {key.partition(":")[0] for key in plan.findings} <= {code}
-    assert not planning.plan(
-        planning.applied(session, plan.changes), target, rules=[code], safety="lossy"
-    ).operations
+    assert not planning.plan(planning.applied(session, plan.changes), target, rules=[code], safety="lossy").operations
 
 
 def outputs(session: Session) -> list[str]:

@@ -1,4 +1,5 @@
-"""Small request bodies to break rules with, and the pairs of tests: what breaks a rule, and the nearest that does not."""
+"""Small request bodies to break rules with, and the pairs of tests: what breaks a rule, and the nearest that does
+not."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ type Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Pair:
-    """``breaks`` makes the provider refuse with ``error`` (a part of its text); ``legal`` is the nearest history that it takes.
+    """``breaks`` makes the provider refuse with ``error`` (a part of its text); ``legal`` is the nearest history that
+    it takes.
 
     ``warns``: the rule is never more than a warning. ``position`` is what the violation says, if the pair checks it.
     """
@@ -51,9 +53,7 @@ def target(
         "gemini": "google",
     }
     made = make_target(provider or usual.get(protocol, "amazon-bedrock"), model, thinking, protocol)
-    return (
-        made if profile is None else Target(protocol, made.provider, model, thinking, made.package, profile)
-    )
+    return made if profile is None else Target(protocol, made.provider, model, thinking, made.package, profile)
 
 
 def verdict(body: Json, called: Target) -> Verdict:
@@ -87,11 +87,7 @@ def reach(body: Any, pointer: tuple[str | int, ...]) -> None:
 
 def png(width: int = 1, height: int = 1, size: int = 0) -> str:
     """Base64 of a PNG header of these pixels, padded with zeros until the base64 text has ``size`` characters."""
-    blob = (
-        b"\x89PNG\r\n\x1a\n"
-        + struct.pack(">I4sIIBBBBB", 13, b"IHDR", width, height, 8, 6, 0, 0, 0)
-        + b"\0\0\0\0"
-    )
+    blob = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", width, height, 8, 6, 0, 0, 0) + b"\0\0\0\0"
     return base64.b64encode(blob + b"\0" * max(0, size * 3 // 4 - len(blob))).decode()
 
 

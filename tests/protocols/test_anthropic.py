@@ -57,9 +57,7 @@ PAIRS = [
     Pair(
         "A1",
         msgs(ASK, assistant(a_use("t1"), a_use("t2")), user(a_result("t1"), a_text("x"), a_result("t2"))),
-        msgs(
-            ASK, assistant(a_use("t1"), a_use("t2")), user(a_result("t2")), user(a_result("t1"), a_text("x"))
-        ),
+        msgs(ASK, assistant(a_use("t1"), a_use("t2")), user(a_result("t2")), user(a_result("t1"), a_text("x"))),
         "immediately after: t2. Each",
         CLAUDE,
         name="late",
@@ -82,9 +80,7 @@ PAIRS = [
     ),
     Pair(
         "A2",
-        msgs(
-            ASK, assistant(a_use()), user(a_result()), assistant(a_text("x")), user(a_result(), a_text("go"))
-        ),
+        msgs(ASK, assistant(a_use()), user(a_result()), assistant(a_text("x")), user(a_result(), a_text("go"))),
         TOOLS,
         "blocks: toolu_1. Each `tool_result`",
         CLAUDE,
@@ -93,9 +89,7 @@ PAIRS = [
     ),
     Pair(
         "A2s",
-        msgs(
-            ASK, assistant({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}), GO
-        ),
+        msgs(ASK, assistant({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}), GO),
         msgs(
             ASK,
             assistant(
@@ -250,9 +244,7 @@ PAIRS = [
         OPUS,
         legal_target=SONNET45,
     ),
-    Pair(
-        "A17", msgs(ASK, assistant(a_text("so"))), TALK, "prefill", CLAUDE, warns=True, name="unknown-model"
-    ),
+    Pair("A17", msgs(ASK, assistant(a_text("so"))), TALK, "prefill", CLAUDE, warns=True, name="unknown-model"),
     Pair(
         "A18",
         msgs(ASK, assistant(a_think())),
@@ -279,9 +271,7 @@ PAIRS = [
     ),
     Pair(
         "A21",
-        msgs(
-            ASK, assistant(a_text("x"), a_use()), user(a_result()), assistant(a_think(), a_text("done")), GO
-        ),
+        msgs(ASK, assistant(a_text("x"), a_use()), user(a_result()), assistant(a_think(), a_text("done")), GO),
         msgs(ASK, assistant(a_think(), a_use()), user(a_result()), assistant(a_text("done")), GO),
         "allowed: not the final turn",
         THINKING,
@@ -475,18 +465,14 @@ MEASURED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("body", "rule"), [case[1:] for case in MEASURED], ids=[case[0] for case in MEASURED]
-)
+@pytest.mark.parametrize(("body", "rule"), [case[1:] for case in MEASURED], ids=[case[0] for case in MEASURED])
 def test_shapes_measured_on_the_real_api_get_the_measured_answer(body: dict[str, Any], rule: str) -> None:
     judged = verdict(body, OPUS)
     assert rule in [one.rule for one in judged.violations] if rule else judged.accepted
 
 
 def test_a_repeated_id_is_told_as_repeated_call_before_repeated_result() -> None:
-    judged = verdict(
-        msgs(ASK, assistant(a_use(), a_use()), user(a_result(), a_result(), a_text("go"))), CLAUDE
-    )
+    judged = verdict(msgs(ASK, assistant(a_use(), a_use()), user(a_result(), a_result(), a_text("go"))), CLAUDE)
     assert [one.rule for one in judged.violations] == ["A3", "A4"]
 
 

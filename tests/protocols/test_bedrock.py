@@ -48,9 +48,7 @@ def paper(name: str) -> dict[str, Any]:
 
 PAIRS = [
     Pair("B1", msgs(DONE, GO), TALK, "A conversation must start with a user message.", NOVA),
-    Pair(
-        "B2", msgs(ASK, GO), TALK, "A conversation must alternate between user and assistant roles.", CLAUDE
-    ),
+    Pair("B2", msgs(ASK, GO), TALK, "A conversation must alternate between user and assistant roles.", CLAUDE),
     Pair(
         "B3",
         msgs(ASK, assistant(b_use("t1"), b_use("t2")), user(b_result("t1"), {"text": "x"})),
@@ -219,9 +217,7 @@ def test_what_claude_says_behind_bedrock_points_at_the_block_of_this_body_and_it
 
 
 def test_ids_are_unique_for_claude_only() -> None:
-    body = msgs(
-        ASK, assistant(b_use()), user(b_result()), assistant(b_use()), user(b_result(), {"text": "x"})
-    )
+    body = msgs(ASK, assistant(b_use()), user(b_result()), assistant(b_use()), user(b_result(), {"text": "x"}))
     assert [one.rule for one in verdict(body, CLAUDE).violations] == ["B12"]
     assert verdict(body, NOVA).accepted
 

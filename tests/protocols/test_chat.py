@@ -1,4 +1,5 @@
-"""What Chat Completions and its strict compatible servers refuse, each beside the nearest history that they take (wire-rules 2)."""
+"""What Chat Completions and its strict compatible servers refuse, each beside the nearest history that they take
+(wire-rules 2)."""
 
 from __future__ import annotations
 
@@ -324,9 +325,7 @@ PAIRS = [
         warns=True,
         name="unknown-server",
     ),
-    Pair(
-        "S14", chat(ASK, said("")), TALK, "Assistant message must have either content or tool_calls", MISTRAL
-    ),
+    Pair("S14", chat(ASK, said("")), TALK, "Assistant message must have either content or tool_calls", MISTRAL),
     Pair(
         "S15",
         {"messages": [said("x"), ASK]},
@@ -463,9 +462,7 @@ def test_azure_is_judged_as_openai_is() -> None:
 
 
 def test_a_reused_id_is_harmless_where_the_server_pairs_by_position() -> None:
-    reused = chat(
-        ASK, said("", call("call_0")), tool("call_0"), ASK, said("", call("call_0")), tool("call_0")
-    )
+    reused = chat(ASK, said("", call("call_0")), tool("call_0"), ASK, said("", call("call_0")), tool("call_0"))
     judged = verdict(reused, LOCAL)
     assert judged.accepted
     assert [one for one in judged.warnings if one.rule == "O18"] == []
@@ -506,7 +503,5 @@ def test_a_body_of_odd_shapes_is_judged_without_a_crash(profile: str, content: A
         "content": None,
         "tool_calls": [{"id": content, "function": content}, {"function": {"arguments": content}}],
     }
-    verdict(
-        {"messages": [odd, calls, {"role": content}, {"role": "tool", "tool_call_id": content}, 5]}, called
-    )
+    verdict({"messages": [odd, calls, {"role": content}, {"role": "tool", "tool_call_id": content}, 5]}, called)
     verdict({"messages": content, "tools": content}, called)

@@ -26,9 +26,7 @@ from tests.protocols.histories import jpeg, png
         ("claude-x", None, ""),
     ],
 )
-def test_claude_models_are_told_apart_under_every_spelling(
-    model: str, prefill: bool | None, thinking: str
-) -> None:
+def test_claude_models_are_told_apart_under_every_spelling(model: str, prefill: bool | None, thinking: str) -> None:
     facts = model_facts(model)
     assert (facts.family, facts.prefill, facts.thinking) == ("claude", prefill, thinking)
     assert facts.known is (prefill is not None)
@@ -70,9 +68,7 @@ def b64(blob: bytes) -> str:
 
 
 GIF = b64(b"GIF89a" + struct.pack("<HH", 30, 40) + b"\0" * 8)
-VP8X = b64(
-    b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (8999).to_bytes(3, "little") + (9).to_bytes(3, "little")
-)
+VP8X = b64(b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + (8999).to_bytes(3, "little") + (9).to_bytes(3, "little"))
 VP8L = b64(b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f" + struct.pack("<I", 99 | (49 << 14)) + b"\0" * 8)
 VP8 = b64(b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a" + struct.pack("<HH", 320, 200) + b"\0" * 8)
 

@@ -1,4 +1,5 @@
-"""The corpus' strict provider judged what the real client sent; the rules must say the same of every recording, word for word."""
+"""The corpus' strict provider judged what the real client sent; the rules must say the same of every recording, word
+for word."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ RECORDINGS = {path.stem: json.loads(path.read_text()) for path in sorted((CORPUS
 SENT = {name: recording for name, recording in RECORDINGS.items() if recording["requests"]}
 
 ANOTHER_REQUEST = {"compact_killed", "v1_sumreq_tools_chat", "v1_sumreq_user_chat"}
-"""Recordings whose ``soft`` speaks of the turn, while ``messages`` is the summary request before it (wire-rules 6.7)."""
+"""Recordings whose ``soft`` speaks of the turn, while ``messages`` is the summary request before it (wire-rules
+6.7)."""
 
 NEVER_IN_SOFT = {"A7", "A28", "A31", "O9", "O10"}
 """What the strict provider did not look at; real ones do."""

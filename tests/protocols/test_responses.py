@@ -73,9 +73,7 @@ PAIRS = [
             fcall("call_2", id="fc_2"),
             fout("call_2"),
         ),
-        items(
-            asked(), thought(id="rs_1"), fcall(id="fc_1"), fout(), asked(), fcall("call_2"), fout("call_2")
-        ),
+        items(asked(), thought(id="rs_1"), fcall(id="fc_1"), fout(), asked(), fcall("call_2"), fout("call_2")),
         "Item 'fc_2' of type 'function_call' was provided without its required 'reasoning' item",
         OPENAI,
         warns=True,
@@ -177,12 +175,8 @@ PAIRS = [
     ),
     Pair(
         "R16",
-        items(
-            asked(), fcall("terminal:0"), fout("terminal:0"), asked(), fcall("terminal:0"), fout("terminal:0")
-        ),
-        items(
-            asked(), fcall("terminal:0"), fout("terminal:0"), asked(), fcall("terminal:1"), fout("terminal:1")
-        ),
+        items(asked(), fcall("terminal:0"), fout("terminal:0"), asked(), fcall("terminal:0"), fout("terminal:0")),
+        items(asked(), fcall("terminal:0"), fout("terminal:0"), asked(), fcall("terminal:1"), fout("terminal:1")),
         "Duplicate function_call_output for call_id 'terminal:0'. Each function_call must have exactly one matching function_call_output",
         OPENAI,
     ),

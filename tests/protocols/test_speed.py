@@ -1,4 +1,5 @@
-"""Checks are linear in the body: twice the history costs about twice the time, and a long one is judged while a page loads."""
+"""Checks are linear in the body: twice the history costs about twice the time, and a long one is judged while a page
+loads."""
 
 from __future__ import annotations
 
@@ -77,11 +78,7 @@ def responses(turns: int) -> dict[str, Any]:
 
 def gemini(turns: int) -> dict[str, Any]:
     return contents(
-        *[
-            part
-            for _ in range(turns)
-            for part in (human(), model(gcall()), human(gout()), model({"text": SOME}))
-        ],
+        *[part for _ in range(turns) for part in (human(), model(gcall()), human(gout()), model({"text": SOME}))],
         human(),
     )
 

@@ -97,9 +97,7 @@ def test_provider_and_model_ids_decide_how_the_client_talks(
 
 
 def test_thinking_auto_is_on_only_where_that_models_own_turns_reason() -> None:
-    foreign = session(
-        message("assistant", "other/model-y", ("reasoning",)), message("user", "deepseek/deepseek-x")
-    )
+    foreign = session(message("assistant", "other/model-y", ("reasoning",)), message("user", "deepseek/deepseek-x"))
     own = session(
         message("assistant", "deepseek/deepseek-x", ("step-start", "reasoning")),
         message("user", "deepseek/deepseek-x"),

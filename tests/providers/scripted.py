@@ -216,9 +216,6 @@ def response_call(item_id: str, call_id: str, name: str, text: str) -> tuple[byt
     item = {"id": item_id, "type": "function_call", "call_id": call_id, "name": name, "arguments": ""}
     return (
         sse("response.output_item.added", output_index=1, item=item),
-        *(
-            sse("response.function_call_arguments.delta", item_id=item_id, delta=half)
-            for half in (text[:5], text[5:])
-        ),
+        *(sse("response.function_call_arguments.delta", item_id=item_id, delta=half) for half in (text[:5], text[5:])),
         sse("response.output_item.done", output_index=1, item={**item, "arguments": text}),
     )

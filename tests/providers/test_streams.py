@@ -112,9 +112,7 @@ def refusal(status: int, body: Any, **headers: str) -> Answer:
 
 
 CHAT_REPLY = answer(*chat_text("hel", "lo"), *chat_end())
-CLAUDE_REPLY = answer(
-    *anthropic(block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hello"}))
-)
+CLAUDE_REPLY = answer(*anthropic(block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "hello"})))
 RESPONSES_REPLY = answer(*responses(response_text("msg_1", "hel", "lo")))
 REPLIES = [(CHAT, CHAT_REPLY), (CLAUDE, CLAUDE_REPLY), (RESPONSES, RESPONSES_REPLY)]
 EACH = pytest.mark.parametrize(("target", "reply"), REPLIES, ids=["chat", "anthropic", "responses"])
@@ -371,9 +369,7 @@ def test_a_gzip_body_that_is_cut_or_broken_is_retried() -> None:
     whole = gzip.compress(b"".join((*chat_text("x" * 500), *chat_end())))
     zipped = (("content-type", "text/event-stream"), ("content-encoding", "gzip"))
     broken = whole[:20] + b"\xff" * 40
-    with scripted(
-        Answer((whole[:40], Cut()), headers=zipped), Answer((broken,), headers=zipped), CHAT_REPLY
-    ) as served:
+    with scripted(Answer((whole[:40], Cut()), headers=zipped), Answer((broken,), headers=zipped), CHAT_REPLY) as served:
         agent = Agent(served, CHAT)
         agent.ask()
 
@@ -387,9 +383,7 @@ def test_a_gzip_body_that_is_cut_or_broken_is_retried() -> None:
     [({"retry_after": "7"}, 7000), ({"retry_after_ms": "1234"}, 1234), ({"retry_after": "soon"}, 2000)],
 )
 def test_a_429_is_waited_out_as_its_headers_ask(headers: dict[str, str], wait: int) -> None:
-    slow = refusal(
-        429, {"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}, **headers
-    )
+    slow = refusal(429, {"type": "error", "error": {"type": "rate_limit_error", "message": "slow"}}, **headers)
     with scripted(slow, CLAUDE_REPLY) as served:
         agent = Agent(served, CLAUDE)
         agent.ask()
@@ -428,9 +422,7 @@ def test_a_429_is_waited_out_as_its_headers_ask(headers: dict[str, str], wait: i
         (CHAT, 422, [{"loc": "body"}], "APIError"),
     ],
 )
-def test_a_refusal_is_not_retried_and_its_words_are_kept(
-    target: Target, status: int, body: Any, name: str
-) -> None:
+def test_a_refusal_is_not_retried_and_its_words_are_kept(target: Target, status: int, body: Any, name: str) -> None:
     with scripted(refusal(status, body)) as served:
         agent = Agent(served, target)
         agent.ask()
@@ -482,9 +474,7 @@ def test_a_network_error_finish_behind_a_tool_that_ran_stops_after_one_call() ->
 
 
 def test_arguments_that_a_length_limit_cut_are_never_run() -> None:
-    with scripted(
-        answer(*chat_call("call_1", "bash", '{"command":"rm -rf /tmp/'), *chat_end("length"))
-    ) as served:
+    with scripted(answer(*chat_call("call_1", "bash", '{"command":"rm -rf /tmp/'), *chat_end("length"))) as served:
         agent = Agent(served, CHAT)
         agent.ask()
 

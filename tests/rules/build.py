@@ -96,9 +96,7 @@ class V1:
         time = self._now
         base = {
             "role": "assistant",
-            "parentID": next(
-                (one["id"] for one in reversed(self.messages) if one["data"]["role"] == "user"), "msg_0"
-            ),
+            "parentID": next((one["id"] for one in reversed(self.messages) if one["data"]["role"] == "user"), "msg_0"),
             "providerID": made_by.provider,
             "modelID": made_by.model,
             "mode": "build",
@@ -133,9 +131,7 @@ class V1:
         return self
 
     def decoded(self, **more: Any) -> Session:
-        return dialects.decode(
-            rowdoc.parse_value({"session": self.session, "messages": self.messages, **more})
-        )
+        return dialects.decode(rowdoc.parse_value({"session": self.session, "messages": self.messages, **more}))
 
 
 class V2:
@@ -166,9 +162,7 @@ class V2:
         model = {"providerID": self.target.provider, "id": self.target.model}
         return self.row("assistant", agent="build", model=model, content=list(items), **data)
 
-    def tool(
-        self, call_id: str, status: str = "completed", name: str = "bash", **state: Any
-    ) -> dict[str, Any]:
+    def tool(self, call_id: str, status: str = "completed", name: str = "bash", **state: Any) -> dict[str, Any]:
         """A tool item with the fields its generation and status need."""
         later = self.generation >= 3
         fields: dict[str, Any] = {"status": status, "input": {"command": "ls"}}
@@ -214,9 +208,7 @@ def codes(session: Session, target: Target | None = None, facts: Facts | None = 
     return {finding.rule for finding in findings(session, target, facts)}
 
 
-def repaired(
-    session: Session, target: Target | None = None, safety: str = "lossy", **options: Any
-) -> Session:
+def repaired(session: Session, target: Target | None = None, safety: str = "lossy", **options: Any) -> Session:
     """The session after a plan, which must be undone exactly and have nothing to do a second time."""
     plan = planning.plan(session, target, safety=safety, **options)  # type: ignore[arg-type]
     after = planning.applied(session, plan.changes)

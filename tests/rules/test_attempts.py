@@ -44,9 +44,7 @@ def test_a_session_marked_as_compacting_is_cleared() -> None:
 
 
 def test_a_running_v2_compaction_is_closed_as_failed() -> None:
-    session = (
-        V2().user("go").row("compaction", status="running", reason="auto", summary="s", recent="").decoded()
-    )
+    session = V2().user("go").row("compaction", status="running", reason="auto", summary="s", recent="").decoded()
     after = repaired(session, safety="safe")
     assert after.messages[1].data["status"] == "failed" and not after.faults
 
@@ -58,9 +56,7 @@ def test_leftovers_of_an_attempt_that_ran_nothing_go_with_its_calls_that_never_r
 
 
 def test_a_completed_call_of_a_failed_attempt_is_kept() -> None:
-    session = (
-        V1().user("go").assistant(start(), text("hal"), tool("a"), start(), tool("b"), finish()).decoded()
-    )
+    session = V1().user("go").assistant(start(), text("hal"), tool("a"), start(), tool("b"), finish()).decoded()
     after = repaired(session, choices={"failed-attempt-leftovers": "discard-text"})
     assert part_ids(after, "msg_0002") == [
         "prt_0002_01",
@@ -82,13 +78,7 @@ def test_a_step_that_finished_is_no_failed_attempt() -> None:
 
 
 def test_an_empty_failed_attempt_is_blocked_for_kimi_and_repaired() -> None:
-    session = (
-        V1(KIMI)
-        .user("go")
-        .assistant(start(), text(""), start(), text("whole"), finish())
-        .user("on")
-        .decoded()
-    )
+    session = V1(KIMI).user("go").assistant(start(), text(""), start(), text("whole"), finish()).user("on").decoded()
     assert scanned(session, KIMI).health == "blocked"
     assert scanned(repaired(session, KIMI, safety="safe"), KIMI).health == "healthy"
 
@@ -118,9 +108,7 @@ def test_an_inserted_part_between_client_ids_has_a_client_id_of_the_same_epoch()
         part["id"] = f"prt_22b80cba{place}001011diW4Lhu7i5F"
     after = repaired(session.decoded(), safety="safe")
     ids = [part.id for part in after.messages[1].parts]
-    assert ids == sorted(ids) and all(
-        len(one) == len(ids[0]) and one.startswith("prt_22b80cba") for one in ids
-    )
+    assert ids == sorted(ids) and all(len(one) == len(ids[0]) and one.startswith("prt_22b80cba") for one in ids)
 
 
 def test_data_of_an_inserted_mark_is_what_the_schema_asks() -> None:

@@ -47,10 +47,7 @@ def test_two_completed_twins_with_different_output_both_stay_and_the_later_is_re
 
 def test_two_completed_twins_with_different_input_are_two_runs() -> None:
     session = (
-        V1(KIMI)
-        .user("go")
-        .assistant(start(), tool("c", input={"a": 1}), tool("c", input={"a": 2}), finish())
-        .decoded()
+        V1(KIMI).user("go").assistant(start(), tool("c", input={"a": 1}), tool("c", input={"a": 2}), finish()).decoded()
     )
     assert len(list(repaired(session, KIMI, safety="safe").messages[1].tools())) == 2
 
@@ -66,10 +63,7 @@ def test_two_equal_completed_twins_become_one() -> None:
 
 def test_of_three_twins_the_most_informative_stays() -> None:
     session = (
-        V1(KIMI)
-        .user("go")
-        .assistant(start(), tool("c", "pending"), tool("c", "error"), tool("c"), finish())
-        .decoded()
+        V1(KIMI).user("go").assistant(start(), tool("c", "pending"), tool("c", "error"), tool("c"), finish()).decoded()
     )
     after = repaired(session, KIMI, safety="safe")
     assert [one.status for one in after.messages[1].tools()] == ["completed"]
@@ -90,10 +84,7 @@ def test_the_winner_takes_the_first_place_where_something_is_sent_in_between() -
 
 def test_the_stored_dedupe_sends_what_the_lowered_dedupe_sends() -> None:
     session = (
-        V1(CLAUDE)
-        .user("go")
-        .assistant(start(), "a", tool("c", "error"), tool("d"), tool("c"), finish())
-        .decoded()
+        V1(CLAUDE).user("go").assistant(start(), "a", tool("c", "error"), tool("d"), tool("c"), finish()).decoded()
     )
     after = applied(session, plan_dedupe(session, CLAUDE).changes)
     assert lower(after, CLAUDE, repairs=False).messages == lower(session, CLAUDE, repairs=True).messages
@@ -113,12 +104,7 @@ def test_a_call_id_with_two_results_in_two_steps_of_a_retry_is_renamed_for_claud
 
 def reused(target=CLAUDE):
     session = V1(target).user("a").assistant(start(), tool("t:0", output="A"), finish(), target=KIMI)
-    return (
-        session.user("b")
-        .assistant(start(), tool("t:0", output="B"), finish(), target=KIMI)
-        .user("c")
-        .decoded()
-    )
+    return session.user("b").assistant(start(), tool("t:0", output="B"), finish(), target=KIMI).user("c").decoded()
 
 
 def test_an_id_used_again_in_a_later_turn_is_renamed_for_claude_and_the_first_keeps_it() -> None:
@@ -152,9 +138,7 @@ def test_a_renamed_id_differs_from_every_other_after_the_clients_scrub() -> None
 
 @pytest.mark.parametrize("generation", [1, 2, 3])
 @pytest.mark.parametrize("status", ["open", "running"])
-def test_a_v2_call_without_result_is_closed_as_an_error_of_unknown_outcome(
-    generation: int, status: str
-) -> None:
+def test_a_v2_call_without_result_is_closed_as_an_error_of_unknown_outcome(generation: int, status: str) -> None:
     history = V2(CLAUDE, generation)
     wanted = {"open": "pending" if generation == 1 else "streaming"}.get(status, status)
     session = history.user("go").assistant(history.tool("toolu_1", wanted)).user("on").decoded()
@@ -182,12 +166,7 @@ def test_a_running_call_keeps_its_input_and_partial_output() -> None:
 
 
 def test_no_repair_marks_a_call_completed() -> None:
-    session = (
-        V1()
-        .user("go")
-        .assistant(start(), tool("a", "pending"), tool("b", "running"), completed=False)
-        .decoded()
-    )
+    session = V1().user("go").assistant(start(), tool("a", "pending"), tool("b", "running"), completed=False).decoded()
     assert {one.status for one in repaired(session).messages[1].tools()} == {"error"}
 
 
@@ -199,9 +178,7 @@ def test_a_repeated_command_is_reported_and_both_stay() -> None:
 
 
 def test_a_repeated_read_can_be_removed_on_request() -> None:
-    session = (
-        V1().user("go").assistant(start(), tool("a", name="read"), tool("b", name="read"), finish()).decoded()
-    )
+    session = V1().user("go").assistant(start(), tool("a", name="read"), tool("b", name="read"), finish()).decoded()
     after = repaired(session, choices={"tool-ran-twice": "remove-repeat"})
     assert [one.call_id for one in after.messages[1].tools()] == ["a"]
 
@@ -216,15 +193,11 @@ def test_two_reads_in_different_turns_are_both_real() -> None:
 def test_v2_twins_are_collapsed_in_their_row() -> None:
     history = V2(CLAUDE, 3)
     session = (
-        history.user("go")
-        .assistant(history.tool("t"), history.tool("t", "streaming"), history.tool("u"))
-        .decoded()
+        history.user("go").assistant(history.tool("t"), history.tool("t", "streaming"), history.tool("u")).decoded()
     )
     after = applied(session, plan_dedupe(session, CLAUDE).changes)
     assert [one.call_id for one in after.messages[1].tools()] == ["t", "u"]
-    assert [row["id"] for row in after.rows.session_message] == [
-        row["id"] for row in session.rows.session_message
-    ]
+    assert [row["id"] for row in after.rows.session_message] == [row["id"] for row in session.rows.session_message]
 
 
 def test_drop_removes_the_calls_of_a_failed_turn_whose_thinking_is_not_sent() -> None:
@@ -253,20 +226,11 @@ def test_drop_leaves_a_failed_turn_whose_reasoning_has_text() -> None:
         "state": {"signature": "c2ln"},
         "time": {"created": 1, "completed": 2},
     }
-    session = (
-        history.user("go")
-        .assistant(thought, history.tool("t"), error={"type": "e", "message": "x"})
-        .decoded()
-    )
+    session = history.user("go").assistant(thought, history.tool("t"), error={"type": "e", "message": "x"}).decoded()
     assert not plan_drop(session, CLAUDE).operations
 
 
 def test_an_executed_call_is_never_taken_out_by_a_safe_plan() -> None:
-    session = (
-        V1()
-        .user("go")
-        .assistant(start(), text("half"), tool("a"), start(), text("whole"), finish())
-        .decoded()
-    )
+    session = V1().user("go").assistant(start(), text("half"), tool("a"), start(), text("whole"), finish()).decoded()
     assert not planned(session, safety="lossy").operations
     assert found(session, "failed-attempt-leftovers").safety == "manual"

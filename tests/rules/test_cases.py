@@ -54,9 +54,7 @@ def test_the_findings_of_a_case_are_found(number: str) -> None:
 
 @pytest.mark.parametrize("number", ALL)
 @pytest.mark.parametrize("safety", ["safe", "lossy"])
-def test_a_second_run_finds_nothing_but_open_choices_and_undo_restores_every_row(
-    number: str, safety: str
-) -> None:
+def test_a_second_run_finds_nothing_but_open_choices_and_undo_restores_every_row(number: str, safety: str) -> None:
     session, target = load(number)
     plan = planning.plan(session, target, safety=safety)  # type: ignore[arg-type]
     after = planning.applied(session, plan.changes)
@@ -158,8 +156,7 @@ def test_19_a_call_without_signature_is_reported_and_can_become_text_both_halves
     after = repair("19", choices={"thought-signature-missing": "to-text"})
     assert data(after, "prt_0002_02")["type"] == "text"
     assert (
-        '{"command":"ls"}' in data(after, "prt_0002_02")["text"]
-        and "Result: a" in data(after, "prt_0002_02")["text"]
+        '{"command":"ls"}' in data(after, "prt_0002_02")["text"] and "Result: a" in data(after, "prt_0002_02")["text"]
     )
 
 
@@ -186,9 +183,7 @@ def test_21_only_the_image_over_the_limit_becomes_a_note() -> None:
     plan = planning.plan(session, target, safety="lossy")
     after = data(planning.applied(session, plan.changes), "prt_0002_02")
     assert after["state"]["attachments"] == [small]
-    assert after["state"]["output"].startswith(
-        "Image read successfully\n\n[Removed by Suture: shot.png, image/png"
-    )
+    assert after["state"]["output"].startswith("Image read successfully\n\n[Removed by Suture: shot.png, image/png")
     assert (after["callID"], after["state"]["status"]) == ("toolu_img", "completed")
 
 
@@ -203,9 +198,7 @@ def test_24_the_empty_id_becomes_a_new_one_and_no_two_are_equal() -> None:
     assert all(ids) and len(set(ids)) == 2
     session, target = load("24")
     by_part = {
-        finding.parts[0]: finding
-        for finding in scan(session, target).findings
-        if finding.rule == "call-id-charset"
+        finding.parts[0]: finding for finding in scan(session, target).findings if finding.rule == "call-id-charset"
     }
     assert by_part["prt_0002_02"].severity == "blocked" and by_part["prt_0002_03"].severity == "info"
 
@@ -214,11 +207,7 @@ def test_26_arguments_that_parse_become_the_object_and_cut_off_ones_are_kept_apa
     after = repair("26", "safe")
     assert data(after, "prt_0002_02")["state"]["input"] == {"filePath": "/home/dev/demo/n"}
     state = data(after, "prt_0002_03")["state"]
-    assert (
-        state["input"] == {}
-        and state["metadata"]["rawInput"] == '{"filePath":"/wo'
-        and state["status"] == "error"
-    )
+    assert state["input"] == {} and state["metadata"]["rawInput"] == '{"filePath":"/wo' and state["status"] == "error"
 
 
 def test_27_the_failed_summary_gets_a_finish() -> None:
@@ -248,9 +237,7 @@ def test_31_project_and_path_are_set_together_and_the_archive_is_a_second_reason
     session, target = load("31", document)
     result = scan(session, target)
     assert {"hidden-project", "hidden-archived"} <= {finding.rule for finding in result.findings}
-    assert any(
-        "archived" in str(dict(one.details)) for one in result.findings if one.rule == "hidden-project"
-    )
+    assert any("archived" in str(dict(one.details)) for one in result.findings if one.rule == "hidden-project")
 
 
 def test_32_the_missing_agent_is_the_mode_and_the_path_is_named() -> None:
@@ -289,6 +276,4 @@ def test_34_the_session_sums_are_recomputed_on_request_and_the_steps_stay() -> N
 
 def test_facts_that_are_not_known_raise_nothing() -> None:
     session, target = load("01")
-    assert {one.rule for one in scan(session, target, facts=Facts()).findings} == {
-        "duplicate-call-id-in-message"
-    }
+    assert {one.rule for one in scan(session, target, facts=Facts()).findings} == {"duplicate-call-id-in-message"}

@@ -54,16 +54,12 @@ def test_a_cut_off_summary_ends_as_failed_and_the_history_stays() -> None:
     session = summary(worked().user(trigger()), text(""), completed=False).user("on").decoded()
     assert {"summary-unfinished", "open-turn"} <= codes(session)
     message = repaired(session, safety="safe").message("msg_0004")
-    assert (
-        message is not None and message.data["finish"] == "error" and message.error and message.completed_at
-    )
+    assert message is not None and message.data["finish"] == "error" and message.error and message.completed_at
 
 
 def test_a_failed_summary_with_a_tail_loses_the_tail_marker_alone() -> None:
     session = (
-        summary(worked().user(trigger(tail_start_id="msg_0002")), error=FAILED, finish="error")
-        .user("on")
-        .decoded()
+        summary(worked().user(trigger(tail_start_id="msg_0002")), error=FAILED, finish="error").user("on").decoded()
     )
     assert "summary-failed-with-tail" in codes(session)
     after = repaired(session, safety="safe")
@@ -103,15 +99,10 @@ def test_a_summary_without_any_compaction_is_an_ordinary_answer() -> None:
 
 def test_a_tail_that_begins_inside_a_turn_moves_to_its_prompt_on_request() -> None:
     history = (
-        worked()
-        .user("b")
-        .assistant(start(), text("one"), finish())
-        .assistant(start(), text("two"), finish("stop"))
+        worked().user("b").assistant(start(), text("one"), finish()).assistant(start(), text("two"), finish("stop"))
     )
     session = (
-        summary(history.user(trigger(tail_start_id="msg_0005")), text("good"), finish("stop"))
-        .user("on")
-        .decoded()
+        summary(history.user(trigger(tail_start_id="msg_0005")), text("good"), finish("stop")).user("on").decoded()
     )
     finding = found(session, "compaction-cuts-tool-pair")
     assert finding.severity == "info"

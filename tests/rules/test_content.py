@@ -44,13 +44,7 @@ def test_a_blank_text_between_two_signed_thinking_blocks_is_never_removed() -> N
 
 def test_an_aborted_answer_of_nothing_but_a_patch_is_removed_for_kimi() -> None:
     patch = {"type": "patch", "hash": "h", "files": []}
-    session = (
-        V1(KIMI)
-        .user("go")
-        .assistant(start(), reasoning("hm"), text(""), patch, error=ABORT)
-        .user("on")
-        .decoded()
-    )
+    session = V1(KIMI).user("go").assistant(start(), reasoning("hm"), text(""), patch, error=ABORT).user("on").decoded()
     assert found(session, "empty-content", KIMI).severity in ("blocked", "info")
     after = repaired(session, KIMI, rules=["empty-content"])
     assert message_ids(after) == ["msg_0001", "msg_0003"]
@@ -59,9 +53,7 @@ def test_an_aborted_answer_of_nothing_but_a_patch_is_removed_for_kimi() -> None:
 def test_an_aborted_answer_of_unsigned_reasoning_and_a_patch_is_removed_for_claude() -> None:
     patch = {"type": "patch", "hash": "h", "files": []}
     for target in (CLAUDE, BEDROCK):
-        session = (
-            V1(target).user("go").assistant(start(), reasoning("hm"), patch, error=ABORT).user("on").decoded()
-        )
+        session = V1(target).user("go").assistant(start(), reasoning("hm"), patch, error=ABORT).user("on").decoded()
         assert {"empty-content", "thinking-unsigned"} <= codes(session, target) or scanned(
             session, target
         ).health != "blocked"

@@ -1,7 +1,8 @@
 """Faults derived from the catalogue's text: each rule's other forms, with what may change and nothing else.
 
-A case says which codes are found (and their severity, null where the text leaves it open), which are not, and for every run exactly
-which rows go, which fields get which value (null = gone, a leading ``*`` = contains the rest) and how many rows are inserted.
+A case says which codes are found (and their severity, null where the text leaves it open), which are not, and for every
+run exactly which rows go, which fields get which value (null = gone, a leading ``*`` = contains the rest) and how many
+rows are inserted.
 """
 
 from __future__ import annotations

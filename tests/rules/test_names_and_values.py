@@ -58,10 +58,7 @@ def test_ids_that_the_scrub_makes_equal_are_told_apart() -> None:
 def test_mistral_ids_with_a_common_beginning_are_told_apart() -> None:
     target = make_target("mistral", "mistral-large")
     session = (
-        V1(target)
-        .user("go")
-        .assistant(start(), tool("call_abcdefgh1"), tool("call_abcdefgh2"), finish())
-        .decoded()
+        V1(target).user("go").assistant(start(), tool("call_abcdefgh1"), tool("call_abcdefgh2"), finish()).decoded()
     )
     assert scanned(session, target).health == "blocked"
     assert scanned(repaired(session, target, safety="safe"), target).health != "blocked"
@@ -82,10 +79,7 @@ def test_a_tool_name_is_made_sendable_and_the_original_kept(name: str) -> None:
 
 
 def test_a_made_up_name_is_never_mapped_to_a_real_tool() -> None:
-    assert (
-        data_of(repaired(one_call(RESPONSES, tool="Bash.run"), RESPONSES), "prt_0002_02")["tool"]
-        == "Bash_run"
-    )
+    assert data_of(repaired(one_call(RESPONSES, tool="Bash.run"), RESPONSES), "prt_0002_02")["tool"] == "Bash_run"
 
 
 @pytest.mark.parametrize("value", [[1, 2], None, "{cut", 7, True])
@@ -101,13 +95,9 @@ def test_arguments_that_are_no_object_become_one_and_nothing_is_guessed(value: o
 
 def test_arguments_stored_as_text_keep_every_byte_of_the_object() -> None:
     part = tool("call_1", input='{"n": 12345678901234567890, "f": 1.0}')
-    after = repaired(
-        V1(CLAUDE).user("go").assistant(start(), part, finish()).decoded(), CLAUDE, safety="safe"
-    )
+    after = repaired(V1(CLAUDE).user("go").assistant(start(), part, finish()).decoded(), CLAUDE, safety="safe")
     stored = after.part("prt_0002_02")
-    assert stored is not None and '"input":{"n": 12345678901234567890, "f": 1.0}' in stored.raw.replace(
-        '": {', '":{'
-    )
+    assert stored is not None and '"input":{"n": 12345678901234567890, "f": 1.0}' in stored.raw.replace('": {', '":{')
 
 
 def test_empty_arguments_of_an_aborted_call_are_legal() -> None:
@@ -122,10 +112,7 @@ def test_half_an_emoji_in_arguments_is_info_on_chat() -> None:
 
 def test_signed_thinking_with_half_an_emoji_is_dropped_whole_never_edited() -> None:
     session = (
-        V1(CLAUDE_THINKING)
-        .user("a")
-        .assistant(start(), reasoning("x\ud83d", SIGNED), "ok", finish("stop"))
-        .decoded()
+        V1(CLAUDE_THINKING).user("a").assistant(start(), reasoning("x\ud83d", SIGNED), "ok", finish("stop")).decoded()
     )
     finding = found(session, "invalid-unicode", CLAUDE_THINKING)
     assert finding.safety == "lossy" and [one.action for one in finding.choices[0].operations] == ["delete"]
@@ -169,10 +156,7 @@ def test_a_file_that_stops_the_client_is_named_with_its_words() -> None:
     }
     session = V1(CLAUDE).user("look", archive).decoded()
     result = scanned(session, CLAUDE)
-    assert (
-        result.health == "blocked"
-        and "application/zip" in found(session, "media-rejected", CLAUDE).details["error"]
-    )
+    assert result.health == "blocked" and "application/zip" in found(session, "media-rejected", CLAUDE).details["error"]
     assert scanned(repaired(session, CLAUDE), CLAUDE).health == "healthy"
 
 
@@ -182,15 +166,11 @@ def test_a_picture_in_a_v2_result_becomes_a_text_entry() -> None:
     call = history.tool("t", content=[{"type": "text", "text": "read"}, picture])
     after = repaired(history.user("go").assistant(call).decoded(), CLAUDE)
     content = data_of(after, "msg_0002#0")["state"]["content"]
-    assert (
-        content[0] == {"type": "text", "text": "read"} and content[1]["type"] == "text" and not after.faults
-    )
+    assert content[0] == {"type": "text", "text": "read"} and content[1]["type"] == "text" and not after.faults
 
 
 def test_a_huge_output_is_marked_compacted_and_stays_stored() -> None:
-    session = (
-        V1(CHAT).user("go").assistant(start(), tool("c", output="x" * 400_000), finish()).user("on").decoded()
-    )
+    session = V1(CHAT).user("go").assistant(start(), tool("c", output="x" * 400_000), finish()).user("on").decoded()
     finding = found(session, "huge-output", CHAT)
     assert finding.safety == "lossy" and [choice.name for choice in finding.choices] == [
         "compact",

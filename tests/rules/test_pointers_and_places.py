@@ -16,16 +16,12 @@ PROJECTS = [
 def test_a_revert_that_points_nowhere_is_cleared_and_says_that_files_are_not_restored() -> None:
     session = V1(revert='{"messageID":"msg_9999"}').user("a").decoded()
     finding = found(session, "dangling-revert")
-    assert (finding.severity, finding.safety) == ("at-risk", "safe") and "snapshot" in finding.choices[
-        0
-    ].label
+    assert (finding.severity, finding.safety) == ("at-risk", "safe") and "snapshot" in finding.choices[0].label
     assert repaired(session, safety="safe").rows.session["revert"] is None
 
 
 def test_a_pending_revert_that_fits_is_only_offered() -> None:
-    session = (
-        V1(revert={"messageID": "msg_0002"}).user("a").assistant(start(), text("x"), finish("stop")).decoded()
-    )
+    session = V1(revert={"messageID": "msg_0002"}).user("a").assistant(start(), text("x"), finish("stop")).decoded()
     finding = found(session, "dangling-revert")
     assert finding.severity == "info" and "next prompt deletes 1" in finding.summary
     assert repaired(session).rows.session["revert"] is not None
@@ -33,9 +29,7 @@ def test_a_pending_revert_that_fits_is_only_offered() -> None:
 
 def test_an_answer_without_any_earlier_prompt_is_left_alone() -> None:
     session = V1().assistant(start(), text("x"), finish("stop"), parentID="msg_9").decoded()
-    assert found(session, "dangling-parent").safety == "manual" and message_ids(repaired(session)) == [
-        "msg_0001"
-    ]
+    assert found(session, "dangling-parent").safety == "manual" and message_ids(repaired(session)) == ["msg_0001"]
 
 
 def test_a_parent_session_counts_as_gone_only_where_the_store_is_known() -> None:

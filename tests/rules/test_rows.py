@@ -57,9 +57,7 @@ def test_an_unreadable_revert_column_is_cleared() -> None:
         ("path", {"cwd": "/d", "root": "/d"}),
     ],
 )
-def test_a_missing_field_of_an_answer_is_filled_from_what_the_session_knows(
-    missing: str, value: object
-) -> None:
+def test_a_missing_field_of_an_answer_is_filled_from_what_the_session_knows(missing: str, value: object) -> None:
     history = V1(CHAT).user("go").assistant(start(), text("x"), finish("stop")).user("on")
     del history.messages[1]["data"][missing]
     session = history.decoded()
@@ -108,13 +106,7 @@ def test_a_tool_part_without_state_becomes_an_error_of_unknown_outcome() -> None
 
 
 def test_a_text_part_without_text_holds_nothing_and_goes() -> None:
-    session = (
-        V1(CHAT)
-        .user("go")
-        .assistant(start(), {"type": "text"}, text("x"), finish("stop"))
-        .user("on")
-        .decoded()
-    )
+    session = V1(CHAT).user("go").assistant(start(), {"type": "text"}, text("x"), finish("stop")).user("on").decoded()
     after = repaired(session, safety="safe")
     assert after.part("prt_0002_02") is None and not after.faults
 

@@ -26,9 +26,7 @@ from .build import CHAT, CLAUDE, KIMI, V1, aborted, finish, scanned, start, text
 
 ROOT = Path(sessions_app.__file__).parent
 SCHEMA = json.loads((ROOT / "schemas" / "scan.schema.json").read_text())
-INDEX: dict[str, dict[str, Any]] = {
-    entry["name"]: entry for entry in json.loads((CORPUS / "index.json").read_text())
-}
+INDEX: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in json.loads((CORPUS / "index.json").read_text())}
 DATABASES = sorted(path.stem for path in CORPUS.glob("*.db"))
 
 CODES = [
@@ -185,9 +183,7 @@ def test_the_scan_document_is_what_its_schema_says() -> None:
 
 
 def test_the_document_names_the_violation_the_row_and_every_protocol() -> None:
-    session = (
-        V1(KIMI).user("go").assistant(start(), tool("f:1"), aborted("f:1"), finish()).user("on").decoded()
-    )
+    session = V1(KIMI).user("go").assistant(start(), tool("f:1"), aborted("f:1"), finish()).user("on").decoded()
     document = as_document(session, scanned(session))
     assert document["health"] == "blocked" and list(document["verdicts"]) == list(PROTOCOLS)
     (violation,) = document["verdicts"]["openai-chat"]["violations"]
@@ -204,12 +200,7 @@ def test_another_model_that_the_session_used_and_that_refuses_it_makes_it_at_ris
 
 
 def test_verdicts_of_protocols_it_never_used_do_not_change_health() -> None:
-    session = (
-        V1(CHAT)
-        .user("a")
-        .assistant(start(), tool("c:0"), finish(), start(), text("x"), finish("stop"))
-        .decoded()
-    )
+    session = V1(CHAT).user("a").assistant(start(), tool("c:0"), finish(), start(), text("x"), finish("stop")).decoded()
     result = scan(session, CHAT)
     assert result.health == "healthy" and not all(verdict.accepted for verdict in result.verdicts.values())
 

@@ -59,20 +59,12 @@ def test_the_turn_can_be_removed_instead() -> None:
 
 
 def test_without_thinking_the_same_turn_is_no_fault() -> None:
-    session = (
-        V1(CLAUDE).user("go").assistant(start(), reasoning("x"), tool("t"), finish()).user("on").decoded()
-    )
+    session = V1(CLAUDE).user("go").assistant(start(), reasoning("x"), tool("t"), finish()).user("on").decoded()
     assert not codes(session, CLAUDE)
 
 
 def test_a_tool_turn_made_without_thinking_is_not_first() -> None:
-    session = (
-        V1(CLAUDE_THINKING)
-        .user("go")
-        .assistant(start(), tool("t"), finish(), target=KIMI)
-        .user("on")
-        .decoded()
-    )
+    session = V1(CLAUDE_THINKING).user("go").assistant(start(), tool("t"), finish(), target=KIMI).user("on").decoded()
     assert found(session, "thinking-not-first", CLAUDE_THINKING).severity == "blocked"
     after = repaired(session, CLAUDE_THINKING)
     assert scanned(after, CLAUDE_THINKING).health != "blocked"
@@ -91,11 +83,7 @@ def test_no_repair_makes_up_copies_or_edits_thinking() -> None:
 
 def test_signed_thinking_with_empty_text_is_right() -> None:
     session = (
-        V1(CLAUDE_THINKING)
-        .user("a")
-        .assistant(start(), reasoning("", SIGNED), tool("t"), finish())
-        .user("b")
-        .decoded()
+        V1(CLAUDE_THINKING).user("a").assistant(start(), reasoning("", SIGNED), tool("t"), finish()).user("b").decoded()
     )
     assert not codes(session, CLAUDE_THINKING)
 
@@ -136,7 +124,9 @@ def test_encrypted_reasoning_is_info_until_the_session_recorded_a_refusal() -> N
     call = {**tool("call_1"), "metadata": {"openai": {"itemId": "fc_1"}}}
     history = V1(RESPONSES).user("a").assistant(start(), sealed, call, finish())
     assert found(history.decoded(), "encrypted-reasoning-foreign", RESPONSES).severity == "info"
-    words = "The encrypted content gAAAx could not be verified. Reason: Encrypted content could not be decrypted or parsed."
+    words = (
+        "The encrypted content gAAAx could not be verified. Reason: Encrypted content could not be decrypted or parsed."
+    )
     refused = history.user("b").assistant(error={"name": "APIError", "data": {"message": words}}).decoded()
     finding = found(refused, "encrypted-reasoning-foreign", RESPONSES)
     assert finding.severity == "blocked" and words in finding.details["error"]
@@ -150,9 +140,9 @@ def test_encrypted_reasoning_with_a_visible_summary_keeps_the_summary() -> None:
     sealed = reasoning("I looked", openai={"itemId": "rs_1", "reasoningEncryptedContent": "gAAAx"})
     session = V1(RESPONSES).user("a").assistant(start(), sealed, text("done"), finish("stop")).decoded()
     after = repaired(session, RESPONSES, rules=["encrypted-reasoning-foreign"])
-    assert data_of(after, "prt_0002_02")["text"] == "I looked" and data_of(after, "prt_0002_02")[
-        "metadata"
-    ] == {"openai": {}}
+    assert data_of(after, "prt_0002_02")["text"] == "I looked" and data_of(after, "prt_0002_02")["metadata"] == {
+        "openai": {}
+    }
 
 
 def test_a_reasoning_item_followed_by_its_call_is_paired() -> None:

@@ -50,9 +50,7 @@ def test_after_an_undo_failed_on_a_lock_it_can_be_undone(repaired, monkeypatch):
 
 
 def test_a_second_undo_at_the_same_time_is_refused_in_words(repaired):
-    Repair.objects.create(
-        undoes=repaired, path=repaired.path, session_stored_id="x", created_at=timezone.now()
-    )
+    Repair.objects.create(undoes=repaired, path=repaired.path, session_stored_id="x", created_at=timezone.now())
     with pytest.raises(RepairRefused) as refused:
         undo(repaired)
     assert refused.value.kind == "state"

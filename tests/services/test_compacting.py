@@ -68,9 +68,7 @@ def made(session: Session, **options: Any) -> Compaction:
 
 
 @pytest.mark.django_db
-def test_a_poisoned_session_is_summarised_written_as_the_client_does_and_undone(
-    tmp_path: Path, place: Any
-) -> None:
+def test_a_poisoned_session_is_summarised_written_as_the_client_does_and_undone(tmp_path: Path, place: Any) -> None:
     session = session_of("dup_id_slow", tmp_path)
     before = session_rows(session)
     assert session.health == "blocked"
@@ -180,9 +178,7 @@ def test_a_history_that_does_not_fit_is_summarised_in_pieces_that_build_on_each_
         ),
     ],
 )
-def test_a_summary_that_is_none_is_never_applied(
-    tmp_path: Path, place: Any, answer: Answer, words: str
-) -> None:
+def test_a_summary_that_is_none_is_never_applied(tmp_path: Path, place: Any, answer: Answer, words: str) -> None:
     session = session_of("clean", tmp_path)
     with scripted(answer) as served:
         place(served.url)
@@ -244,9 +240,7 @@ def test_a_v2_session_is_compacted_in_the_mirror_of_an_upload_only(tmp_path: Pat
     assert (row["type"], json.loads(row["data"])["summary"]) == ("compaction", SUMMARY)
     assert row["seq"] > before.session_message[-1]["seq"]
     with closing(sqlite3.connect(session.source.path)) as connection:
-        assert connection.execute("SELECT count(*) FROM session_message").fetchone()[0] == len(
-            before.session_message
-        )
+        assert connection.execute("SELECT count(*) FROM session_message").fetchone()[0] == len(before.session_message)
 
     repair_undo(repair=repair, actor=ACTOR, now=NOW)
 
@@ -264,9 +258,7 @@ def test_a_v2_session_is_compacted_in_the_mirror_of_an_upload_only(tmp_path: Pat
         "idwrap_before@1.18.11",
     ],
 )
-def test_whatever_stands_before_it_the_summary_closes_the_history(
-    tmp_path: Path, place: Any, name: str
-) -> None:
+def test_whatever_stands_before_it_the_summary_closes_the_history(tmp_path: Path, place: Any, name: str) -> None:
     session = session_of(name, tmp_path)
     with scripted(says(SUMMARY)) as served:
         place(served.url)

@@ -1,4 +1,5 @@
-"""Sources: listed at once, read in the background newest first, resumed by whoever comes next, read again where they changed."""
+"""Sources: listed at once, read in the background newest first, resumed by whoever comes next, read again where they
+changed."""
 
 from __future__ import annotations
 
@@ -337,9 +338,7 @@ def test_databases_of_the_real_client_come_through_whole(name, tmp_path):
 
     with stores.open_store(path) as store:
         for rows in store.read_all():
-            assert rowdoc.rows_hash(session_rows(source.sessions.get(stored_id=rows.id))) == rowdoc.rows_hash(
-                rows
-            )
+            assert rowdoc.rows_hash(session_rows(source.sessions.get(stored_id=rows.id))) == rowdoc.rows_hash(rows)
 
 
 def test_a_damaged_database_is_told_and_what_can_be_read_is_read(sample_db):

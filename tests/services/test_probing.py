@@ -49,17 +49,13 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.django_db
-def test_a_probe_sends_the_very_bytes_it_showed_and_keeps_time_cost_and_host(
-    tmp_path: Path, place: Any
-) -> None:
+def test_a_probe_sends_the_very_bytes_it_showed_and_keeps_time_cost_and_host(tmp_path: Path, place: Any) -> None:
     session = session_of("clean", tmp_path)
     with scripted(ACCEPTED) as served:
         place(f"{served.url}/v1")
         shown = session_prepare(session=session, options=ProbeOptions(), now=NOW)
         assert served.requests == []
-        probe = probe_run(
-            session=session, options=ProbeOptions(), actor=ACTOR, now=NOW, expected_digest=shown.digest
-        )
+        probe = probe_run(session=session, options=ProbeOptions(), actor=ACTOR, now=NOW, expected_digest=shown.digest)
 
     [(path, headers, body)] = served.requests
     assert body == shown.request
@@ -112,9 +108,7 @@ def test_as_repaired_sends_what_would_be_stored_after_the_safe_repairs(tmp_path:
     ("status", "answer"),
     [(401, "failed"), (429, "failed"), (500, "failed"), (404, "refused"), (413, "refused")],
 )
-def test_only_a_judgement_of_the_request_is_a_refusal(
-    tmp_path: Path, place: Any, status: int, answer: str
-) -> None:
+def test_only_a_judgement_of_the_request_is_a_refusal(tmp_path: Path, place: Any, status: int, answer: str) -> None:
     session = session_of("clean", tmp_path)
     with scripted(refused("no", status)) as served:
         place(f"{served.url}/v1")
@@ -127,9 +121,7 @@ def test_only_a_judgement_of_the_request_is_a_refusal(
 def test_without_an_endpoint_it_is_not_probeable(tmp_path: Path) -> None:
     session = session_of("clean", tmp_path)
 
-    with pytest.raises(
-        ProbeRefused, match="Not probeable: no endpoint is configured for the provider 'fake'"
-    ):
+    with pytest.raises(ProbeRefused, match="Not probeable: no endpoint is configured for the provider 'fake'"):
         session_prepare(session=session, options=ProbeOptions(), now=NOW)
     with pytest.raises(ProbeRefused, match="nothing here sends requests of gemini"):
         session_prepare(session=session, options=ProbeOptions("gemini:google/gemini-3"), now=NOW)

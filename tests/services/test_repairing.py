@@ -1,4 +1,5 @@
-"""Repairs: planned, applied to the file with the mirror following, taken back to the last byte, refused where something changed."""
+"""Repairs: planned, applied to the file with the mirror following, taken back to the last byte, refused where something
+changed."""
 
 from __future__ import annotations
 
@@ -50,9 +51,7 @@ def content(path: Path | str) -> dict[str, list[tuple]]:
     """Every row of the tables a repair may touch."""
     with sqlite3.connect(path) as connection:
         tables = ("session", "message", "part", "session_message", "project", "event", "event_sequence")
-        found = {
-            table: connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in tables
-        }
+        found = {table: connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in tables}
     connection.close()
     return found
 
@@ -137,9 +136,7 @@ def test_a_session_that_changed_since_the_plan_is_refused_with_what_changed(pois
     planned = repairing.repair_plan(session=poisoned, options=SAFE, now=NOW)
     part = Part.objects.filter(kind="text").first()
     with sqlite3.connect(poisoned.source.file) as connection:
-        connection.execute(
-            "UPDATE part SET data = ? WHERE id = ?", ('{"type":"text","text":"new"}', part.stored_id)
-        )
+        connection.execute("UPDATE part SET data = ? WHERE id = ?", ('{"type":"text","text":"new"}', part.stored_id))
     connection.close()
     before = content(poisoned.source.file)
 
@@ -156,9 +153,7 @@ def test_a_session_that_changed_since_the_plan_is_refused_with_what_changed(pois
 def test_a_row_that_changed_after_the_repair_stops_its_undo(poisoned):
     repair = apply(poisoned)
     change = next(
-        change.change
-        for change in repair.changes.all()
-        if change.change.after is not None and change.table == "part"
+        change.change for change in repair.changes.all() if change.change.after is not None and change.table == "part"
     )
     with sqlite3.connect(poisoned.source.file) as connection:
         connection.execute("UPDATE part SET time_updated = 1 WHERE id = ?", (change.after["id"],))
@@ -299,12 +294,8 @@ def killed_at(monkeypatch, step: str) -> None:
     monkeypatch.setattr(stores.Store, "apply", apply)
 
 
-@pytest.mark.parametrize(
-    ("step", "state"), [("prepared", "failed"), ("committed", "applied"), ("marked", "applied")]
-)
-def test_killed_while_writing_the_next_start_brings_history_and_mirror_to_the_file(
-    poisoned, monkeypatch, step, state
-):
+@pytest.mark.parametrize(("step", "state"), [("prepared", "failed"), ("committed", "applied"), ("marked", "applied")])
+def test_killed_while_writing_the_next_start_brings_history_and_mirror_to_the_file(poisoned, monkeypatch, step, state):
     before = content(poisoned.source.file)
     with monkeypatch.context() as patched:
         killed_at(patched, step)

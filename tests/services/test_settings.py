@@ -71,9 +71,7 @@ def test_the_data_directory_follows_xdg(monkeypatch, tmp_path):
 
 
 def test_a_postgresql_url_becomes_a_database(monkeypatch):
-    monkeypatch.setenv(
-        "SUTURE_DATABASE_URL", "postgresql://ann:p%40ss@db.example:5433/suture?sslmode=require"
-    )
+    monkeypatch.setenv("SUTURE_DATABASE_URL", "postgresql://ann:p%40ss@db.example:5433/suture?sslmode=require")
 
     database = env.database("SUTURE_DATABASE_URL", sqlite={})
 

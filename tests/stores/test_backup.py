@@ -117,9 +117,7 @@ def test_a_damaged_or_foreign_backup_is_refused(database: Path, tmp_path: Path) 
     assert everything(database) == before
 
 
-def test_a_missing_database_is_made_anew_and_an_old_wal_is_not_mixed_in(
-    database: Path, tmp_path: Path
-) -> None:
+def test_a_missing_database_is_made_anew_and_an_old_wal_is_not_mixed_in(database: Path, tmp_path: Path) -> None:
     backup_sqlite(database, tmp_path / "backup.db")
     before = everything(database)
     database.unlink()

@@ -18,9 +18,7 @@ INDEX = {entry["name"]: entry for entry in json.loads((CORPUS / "index.json").re
 
 
 def contents(rows: SessionRows) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
-    return tuple(
-        [(row["id"], json.loads(row["data"])) for row in table] for table in (rows.messages, rows.parts)
-    )
+    return tuple([(row["id"], json.loads(row["data"])) for row in table] for table in (rows.messages, rows.parts))
 
 
 def test_the_corpus_is_there() -> None:
@@ -60,9 +58,7 @@ def test_an_export_holds_what_its_database_or_tree_holds(path: Path) -> None:
         assert store.kind == "export"
         assert store.problems == []
         (exported,) = store.read_all()
-    twin = next(
-        (path.with_suffix(end) for end in (".db", ".storage.tgz") if path.with_suffix(end).exists()), None
-    )
+    twin = next((path.with_suffix(end) for end in (".db", ".storage.tgz") if path.with_suffix(end).exists()), None)
     if twin is None:
         twin = CORPUS / f"{path.stem}.storage.tgz"
     with open_store(twin) as store:
@@ -90,6 +86,4 @@ def test_real_v2_rows_come_in_replay_order() -> None:
     with open_store(CORPUS / "v2-gen1.db") as store:
         assert "opencode-v2" in store.dialects
         for rows in store.read_all():
-            assert [row["seq"] for row in rows.session_message] == sorted(
-                row["seq"] for row in rows.session_message
-            )
+            assert [row["seq"] for row in rows.session_message] == sorted(row["seq"] for row in rows.session_message)

@@ -77,7 +77,8 @@ def test_nothing_to_recover_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_the_programs_own_recovery_is_used_where_it_works(database: Path, tmp_path: Path) -> None:
-    """A stand-in for a sqlite3 program with ``.recover``: it prints what the real one prints, and a shell command in a schema."""
+    """A stand-in for a sqlite3 program with ``.recover``: it prints what the real one prints, and a shell command in a
+    schema."""
     program = tmp_path / "sqlite3"
     marker = tmp_path / "executed"
     program.write_text(

@@ -43,9 +43,7 @@ def rich(database: Path) -> Path:
     return database
 
 
-def take(
-    path: Path, folder: Path, name: str | None = None, wal: Path | None = None, limits: Limits | None = None
-):
+def take(path: Path, folder: Path, name: str | None = None, wal: Path | None = None, limits: Limits | None = None):
     with path.open("rb") as upload:
         if wal is None:
             return take_in(upload, folder, name=name or path.name, limits=limits)
@@ -57,9 +55,7 @@ def test_the_secrets_are_gone_from_every_byte_of_the_copy(rich: Path, tmp_path: 
     kept = take(rich, tmp_path / "in")
 
     assert SECRET.encode() in rich.read_bytes()
-    assert all(
-        SECRET.encode() not in path.read_bytes() for path in (tmp_path / "in").rglob("*") if path.is_file()
-    )
+    assert all(SECRET.encode() not in path.read_bytes() for path in (tmp_path / "in").rglob("*") if path.is_file())
     assert run(kept.path, "SELECT id, access_token FROM account") == [("acc", "")]
     assert run(kept.path, "SELECT email, refresh_token FROM control_account") == [("a@b.c", "")]
     assert run(kept.path, "SELECT value FROM credential") == [("",)]
@@ -232,6 +228,4 @@ def test_a_damaged_upload_is_recovered_into_a_file_without_secrets(tmp_path: Pat
     assert any("damaged" in note for note in kept.notes)
     with open_store(kept.path) as store:
         assert len(next(store.read_all()).parts) > 100
-    assert all(
-        SECRET.encode() not in file.read_bytes() for file in (tmp_path / "in").rglob("*") if file.is_file()
-    )
+    assert all(SECRET.encode() not in file.read_bytes() for file in (tmp_path / "in").rglob("*") if file.is_file())

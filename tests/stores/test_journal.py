@@ -46,12 +46,9 @@ def test_entries_are_private_and_come_in_order(database: Path, tmp_path: Path) -
     with open_store(database) as store:
         part = next(store.read_all()).parts[0]
         made = [
-            store.apply([replaced(part, data=str(n))], journal=journal, about=About(reason=str(n)))
-            for n in range(1)
+            store.apply([replaced(part, data=str(n))], journal=journal, about=About(reason=str(n))) for n in range(1)
         ]
-        made.append(
-            store.apply([RowChange("part", {"id": part["id"]}, {**part, "data": "0"}, part)], journal=journal)
-        )
+        made.append(store.apply([RowChange("part", {"id": part["id"]}, {**part, "data": "0"}, part)], journal=journal))
 
     assert [entry.id for entry in journal.entries()] == [done.entry_id for done in made]
     assert journal.directory.stat().st_mode & 0o777 == 0o700

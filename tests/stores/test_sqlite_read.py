@@ -74,9 +74,7 @@ def test_no_query_for_one_session_scans_a_table(tmp_path: Path, version: str) ->
         orphans(store)
         store.connection.set_trace_callback(None)
         queries = [sql for sql in asked if sql.startswith("SELECT")]
-        plans = {
-            sql: [row[3] for row in store.connection.execute(f"EXPLAIN QUERY PLAN {sql}")] for sql in queries
-        }
+        plans = {sql: [row[3] for row in store.connection.execute(f"EXPLAIN QUERY PLAN {sql}")] for sql in queries}
 
     big = [
         (sql, step)
@@ -255,9 +253,7 @@ def test_facts_count_and_orphans_are_named(database: Path) -> None:
 
         assert (clean.sessions, clean.messages, clean.parts) == (3, 18, 54)
         assert clean.orphans.parts == clean.orphans.messages == ()
-        assert broken.parts == tuple(
-            row["id"] for row in rows.parts if row["message_id"] == rows.messages[0]["id"]
-        )
+        assert broken.parts == tuple(row["id"] for row in rows.parts if row["message_id"] == rows.messages[0]["id"])
         assert broken.messages == ("msg_lost",)
         assert broken.sessions_without_project == (rows.id,)
         assert counts(store)[rows.id] == (5, 18, 0)

@@ -44,9 +44,7 @@ def newest(path: Path) -> SessionRows:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_write_and_its_undo_leave_every_byte_as_it_was(
-    tmp_path: Path, journal: Journal, version: str
-) -> None:
+def test_a_write_and_its_undo_leave_every_byte_as_it_was(tmp_path: Path, journal: Journal, version: str) -> None:
     path = tmp_path / "opencode.db"
     make_store(path, version=version)
     before = everything(path)
@@ -60,17 +58,13 @@ def test_a_write_and_its_undo_leave_every_byte_as_it_was(
         *(RowChange("part", {"id": row["id"]}, row, None) for row in part),
         RowChange("message", {"id": rows.messages[2]["id"]}, rows.messages[2], None),
         replaced(rows.session, "session", title="new", parent_id="ses_x"),
-        RowChange(
-            "part", {"id": "prt_new"}, None, {**rows.parts[0], "id": "prt_new", "message_id": message["id"]}
-        ),
+        RowChange("part", {"id": "prt_new"}, None, {**rows.parts[0], "id": "prt_new", "message_id": message["id"]}),
     ]
 
     with open_store(path) as store:
         done = store.apply(changes, journal=journal, about=About(actor="alice", reason="test"))
         assert everything(path) != before
-        undone = store.apply(
-            journal.get(done.entry_id).inverse, journal=journal, about=About(undoes=done.entry_id)
-        )
+        undone = store.apply(journal.get(done.entry_id).inverse, journal=journal, about=About(undoes=done.entry_id))
 
     assert everything(path) == before
     assert journal.get(done.entry_id).state == "undone"
@@ -152,9 +146,7 @@ def test_a_session_that_grows_while_the_hash_is_taken_is_noticed(database: Path,
         )
 
 
-def test_a_client_that_keeps_writing_elsewhere_does_not_stop_the_write(
-    database: Path, journal: Journal
-) -> None:
+def test_a_client_that_keeps_writing_elsewhere_does_not_stop_the_write(database: Path, journal: Journal) -> None:
     rows = newest(database)
     original = SqliteStore.read
 
@@ -217,11 +209,7 @@ def test_ids_can_change_places(database: Path, journal: Journal) -> None:
 def test_a_row_can_take_the_id_of_one_that_is_deleted(database: Path, journal: Journal) -> None:
     rows = newest(database)
     one, two = rows.messages[0], rows.messages[1]
-    gone = [
-        RowChange("part", {"id": row["id"]}, row, None)
-        for row in rows.parts
-        if row["message_id"] == one["id"]
-    ]
+    gone = [RowChange("part", {"id": row["id"]}, row, None) for row in rows.parts if row["message_id"] == one["id"]]
     moved = [replaced(row, message_id=one["id"]) for row in rows.parts if row["message_id"] == two["id"]]
     changes = [
         *gone,
@@ -244,9 +232,7 @@ def test_deleting_a_message_never_takes_parts_that_were_not_named(database: Path
     before = everything(database)
 
     with open_store(database) as store, pytest.raises(GuardRefused, match="planned"):
-        store.apply(
-            [RowChange("message", {"id": rows.messages[0]["id"]}, rows.messages[0], None)], journal=journal
-        )
+        store.apply([RowChange("message", {"id": rows.messages[0]["id"]}, rows.messages[0], None)], journal=journal)
 
     assert everything(database) == before
 
@@ -266,9 +252,7 @@ def test_a_row_that_is_there_already_or_gone_is_refused(database: Path, journal:
     rows = newest(database)
     with open_store(database) as store:
         with pytest.raises(GuardRefused, match="exists already"):
-            store.apply(
-                [RowChange("part", {"id": rows.parts[0]["id"]}, None, rows.parts[0])], journal=journal
-            )
+            store.apply([RowChange("part", {"id": rows.parts[0]["id"]}, None, rows.parts[0])], journal=journal)
         run(database, "DELETE FROM part WHERE id = ?", rows.parts[0]["id"])
         with pytest.raises(GuardRefused, match="gone"):
             store.apply([replaced(rows.parts[0], data="{}")], journal=journal)
@@ -330,9 +314,9 @@ def test_bytes_that_are_not_utf8_are_guarded_and_written(database: Path, journal
 
     with open_store(database) as store:
         done = store.apply([replaced(part, data=part["data"].replace('"', "'"))], journal=journal)
-        assert run(
-            database, "SELECT CAST(data AS BLOB), typeof(data) FROM part WHERE id = ?", part["id"]
-        ) == [(b"'\xff'", "text")]
+        assert run(database, "SELECT CAST(data AS BLOB), typeof(data) FROM part WHERE id = ?", part["id"]) == [
+            (b"'\xff'", "text")
+        ]
         store.apply(journal.get(done.entry_id).inverse, journal=journal)
 
     assert everything(database) == before
@@ -422,9 +406,7 @@ def test_of_two_processes_with_the_same_plan_one_wins_whole(database: Path) -> N
     assert {row["data"] for row in newest(database).parts} == {winner}
 
 
-def test_a_thousand_rows_keep_others_waiting_for_well_under_a_second(
-    tmp_path: Path, journal: Journal
-) -> None:
+def test_a_thousand_rows_keep_others_waiting_for_well_under_a_second(tmp_path: Path, journal: Journal) -> None:
     path = tmp_path / "x.db"
     make_store(path, sessions=1, turns=115)
     rows = newest(path)

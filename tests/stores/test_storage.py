@@ -73,9 +73,7 @@ def test_a_zero_byte_part_is_a_problem_and_the_rest_goes_on(tree: Path, file) ->
         (rows,) = store.read_all()
 
     assert {row["id"]: row["data"] for row in rows.parts}[broken.stem] == ""
-    assert [(problem.where, problem.rule) for problem in store.problems] == [
-        (f"part {broken.stem}", "corrupt-json")
-    ]
+    assert [(problem.where, problem.rule) for problem in store.problems] == [(f"part {broken.stem}", "corrupt-json")]
     assert "zero bytes" in store.problems[0].reason
 
 

@@ -99,9 +99,9 @@ def test_parts_and_messages_can_be_deleted_and_put_in(export: Path, journal: Jou
         ]
         done = store.apply(changes, journal=journal)
         written = json.loads(export.read_text())
-        assert [found["info"]["id"] for found in written["messages"]] == [
-            row["id"] for row in rows.messages[1:]
-        ] + ["msg_zz"]
+        assert [found["info"]["id"] for found in written["messages"]] == [row["id"] for row in rows.messages[1:]] + [
+            "msg_zz"
+        ]
         assert written["messages"][-1]["parts"] == [
             {"type": "text", "text": "x", "id": "prt_zz", "sessionID": rows.id, "messageID": "msg_zz"}
         ]
@@ -115,9 +115,7 @@ def test_a_copy_gets_the_changes_and_the_original_stays(export: Path, tmp_path: 
     before = export.read_bytes()
     with open_store(export) as store:
         (rows,) = store.read_all()
-        store.write_copy(
-            tmp_path / "fixed.json", [replaced(rows.parts[0], data='{"type":"text","text":"new"}')]
-        )
+        store.write_copy(tmp_path / "fixed.json", [replaced(rows.parts[0], data='{"type":"text","text":"new"}')])
 
     assert export.read_bytes() == before
     assert '"new"' in (tmp_path / "fixed.json").read_text()
@@ -195,9 +193,7 @@ def test_stdin_cannot_be_written_in_place(export: Path, journal: Journal) -> Non
     assert caught.value.kind == "read-only"
 
 
-def test_lone_surrogates_and_bytes_that_are_not_utf8_survive_a_rewrite(
-    tmp_path: Path, journal: Journal
-) -> None:
+def test_lone_surrogates_and_bytes_that_are_not_utf8_survive_a_rewrite(tmp_path: Path, journal: Journal) -> None:
     path = tmp_path / "s.json"
     raw = b'{"info":{"id":"ses_1"},"messages":[{"info":{"id":"msg_1"},"parts":[{"id":"prt_1","text":"\\ud83d \xff"},{"id":"prt_2","n":1.0}]}]}\n'
     path.write_bytes(raw)

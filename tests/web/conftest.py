@@ -34,9 +34,7 @@ def alice(db: None) -> Client:
 def victor(db: None) -> Client:
     """He may look, and change nothing."""
     user = User.objects.create_user("victor", password="victor")
-    user.user_permissions.add(
-        Permission.objects.get(codename="view_session", content_type__app_label="sessions_app")
-    )
+    user.user_permissions.add(Permission.objects.get(codename="view_session", content_type__app_label="sessions_app"))
     return signed_in(user)
 
 

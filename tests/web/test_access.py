@@ -41,9 +41,7 @@ def test_a_visitor_who_is_not_signed_in_is_sent_to_the_login(db: None, name: str
     if name in OPEN:
         return
     answer = (
-        Client().post(address(name, NOTHING_THERE))
-        if name in POST_ONLY
-        else Client().get(address(name, NOTHING_THERE))
+        Client().post(address(name, NOTHING_THERE)) if name in POST_ONLY else Client().get(address(name, NOTHING_THERE))
     )
     assert answer.status_code == 302
     assert answer["location"].startswith("/login/")
@@ -52,9 +50,7 @@ def test_a_visitor_who_is_not_signed_in_is_sent_to_the_login(db: None, name: str
 @pytest.mark.parametrize("name", sorted(set(NAMES) - OPEN - {"preferences", "help"}))
 def test_an_account_without_permissions_hears_what_is_missing(nobody: Client, name: str) -> None:
     answer = (
-        nobody.post(address(name, NOTHING_THERE))
-        if name in POST_ONLY
-        else nobody.get(address(name, NOTHING_THERE))
+        nobody.post(address(name, NOTHING_THERE)) if name in POST_ONLY else nobody.get(address(name, NOTHING_THERE))
     )
     assert answer.status_code == 403
     assert "Your account may not" in answer.content.decode()
@@ -75,11 +71,7 @@ def test_what_only_shows_something_takes_no_post(alice: Client, name: str) -> No
     [item.name for item in urlpatterns if item.name not in OPEN and item.pattern.converters],
 )
 def test_what_is_not_there_is_a_404_in_words(alice: Client, name: str) -> None:
-    answer = (
-        alice.post(address(name, NOTHING_THERE))
-        if name in POST_ONLY
-        else alice.get(address(name, NOTHING_THERE))
-    )
+    answer = alice.post(address(name, NOTHING_THERE)) if name in POST_ONLY else alice.get(address(name, NOTHING_THERE))
     assert answer.status_code == 404
     assert "Not found" in answer.content.decode()
 

@@ -81,14 +81,10 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = dict(attrs)
-        if tag == "script" and not str(names.get("src", "")).startswith(
-            f"/{settings.STATIC_URL.strip('/')}/"
-        ):
+        if tag == "script" and not str(names.get("src", "")).startswith(f"/{settings.STATIC_URL.strip('/')}/"):
             self.found.append("script")
         self.found += [name for name in names if name.startswith("on")]
-        self.found += [
-            value for value in names.values() if value and value.strip().lower().startswith("javascript:")
-        ]
+        self.found += [value for value in names.values() if value and value.strip().lower().startswith("javascript:")]
 
 
 def test_the_parser_sees_what_would_run() -> None:
@@ -110,9 +106,7 @@ def test_keys_are_masked_wherever_they_are_shown(alice: Client, hostile: Session
     assert "masked" in alice.get(f"/sessions/{hostile.pk}/").content.decode()
 
 
-def test_terminal_colours_and_text_that_reads_backwards_are_made_harmless(
-    alice: Client, hostile: Session
-) -> None:
+def test_terminal_colours_and_text_that_reads_backwards_are_made_harmless(alice: Client, hostile: Session) -> None:
     page = alice.get(f"/sessions/{hostile.pk}/").content.decode()
 
     assert "\x1b" not in page

@@ -50,9 +50,7 @@ def test_it_outlives_a_scan_and_can_be_taken_back(alice: Client, blocked: Sessio
 def test_until_a_day_means_until_that_day(alice: Client, blocked: Session) -> None:
     key = finding_of(blocked).key
     today = dt.datetime.now(tz=dt.UTC).date()
-    alice.post(
-        f"/sessions/{blocked.pk}/ignore/", {"finding": key, "reason": "known", "until": today.isoformat()}
-    )
+    alice.post(f"/sessions/{blocked.pk}/ignore/", {"finding": key, "reason": "known", "until": today.isoformat()})
     assert "1 ignored" in alice.get(f"/sessions/{blocked.pk}/").content.decode()
 
     IgnoredFinding.objects.update(until=today - dt.timedelta(days=1))
@@ -72,9 +70,7 @@ def test_until_a_day_means_until_that_day(alice: Client, blocked: Session) -> No
 def test_what_cannot_be_ignored_is_refused_in_words(
     alice: Client, blocked: Session, sent: dict[str, str], words: str
 ) -> None:
-    answer = alice.post(
-        f"/sessions/{blocked.pk}/ignore/", {"finding": finding_of(blocked).key} | sent, follow=True
-    )
+    answer = alice.post(f"/sessions/{blocked.pk}/ignore/", {"finding": finding_of(blocked).key} | sent, follow=True)
 
     assert words in answer.content.decode()
     assert not IgnoredFinding.objects.exists()
@@ -83,18 +79,14 @@ def test_what_cannot_be_ignored_is_refused_in_words(
 @pytest.fixture
 def secret(db: None) -> Part:
     session = factories.session(factories.source(), "ses_secret", dialect="opencode-v1")
-    data = json.dumps(
-        {"type": "tool", "state": {"output": f"key {KEY} <b>", "input": {"token": KEY, "x": "<b>"}}}
-    )
+    data = json.dumps({"type": "tool", "state": {"output": f"key {KEY} <b>", "input": {"token": KEY, "x": "<b>"}}})
     return Part.objects.create(
         session=session, message_stored_id="m", stored_id="prt_secret", position=0, kind="tool", data=data
     )
 
 
 @pytest.mark.parametrize("show", ["output", "input", "raw"])
-def test_a_mask_is_lifted_only_on_request_and_who_looked_is_kept(
-    alice: Client, secret: Part, show: str
-) -> None:
+def test_a_mask_is_lifted_only_on_request_and_who_looked_is_kept(alice: Client, secret: Part, show: str) -> None:
     hidden = alice.get(f"/parts/{secret.pk}/body?show={show}").content.decode()
     assert KEY not in hidden
     assert "What looks like a key is masked" in hidden

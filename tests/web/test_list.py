@@ -23,9 +23,7 @@ def titles(page: str) -> list[str]:
 @pytest.fixture
 def several(db: None) -> Source:
     source = factories.source()
-    for number, (health, updated) in enumerate(
-        [("healthy", 5), ("blocked", 1), ("at-risk", 3), ("blocked", 2)]
-    ):
+    for number, (health, updated) in enumerate([("healthy", 5), ("blocked", 1), ("at-risk", 3), ("blocked", 2)]):
         factories.session(
             source,
             f"ses_{number}",
@@ -118,13 +116,9 @@ def test_an_exact_id_goes_straight_to_its_place(alice: Client, blocked: Session)
 
     assert alice.get("/jump/", {"q": blocked.stored_id})["location"] == f"/sessions/{blocked.pk}/"
     assert (
-        alice.get("/jump/", {"q": message.stored_id})["location"]
-        == f"/sessions/{blocked.pk}/?at={message.stored_id}"
+        alice.get("/jump/", {"q": message.stored_id})["location"] == f"/sessions/{blocked.pk}/?at={message.stored_id}"
     )
-    assert (
-        alice.get("/jump/", {"q": part.stored_id})["location"]
-        == f"/sessions/{blocked.pk}/?at={part.stored_id}"
-    )
+    assert alice.get("/jump/", {"q": part.stored_id})["location"] == f"/sessions/{blocked.pk}/?at={part.stored_id}"
     assert alice.get("/jump/", {"q": part.call_id})["location"].startswith(f"/sessions/{blocked.pk}/?at=prt_")
     assert alice.get("/jump/", {"q": "no such thing"})["location"] == "/?q=no+such+thing"
 
@@ -162,9 +156,7 @@ def test_a_filter_comes_back_out_of_its_own_query_string(query: str) -> None:
               "rejected=openai-chat", "rule=duplicate-call-id-in-message", "min_parts=1&max_parts=99", "directory=home",
               "since=2020-01-01", "until=2020-01-01", "model=fake%2Ffake-1", "holds=nothing"],
 )  # fmt: skip
-def test_every_condition_is_one_that_the_database_can_answer(
-    alice: Client, blocked: Session, query: str
-) -> None:
+def test_every_condition_is_one_that_the_database_can_answer(alice: Client, blocked: Session, query: str) -> None:
     found = titles(alice.get(f"/?{query}").content.decode())
 
     matches = {

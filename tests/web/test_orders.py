@@ -30,9 +30,7 @@ def rows_of(page: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_the_sent_order_names_the_protocol_and_says_what_the_client_adds(
-    alice: Client, blocked: Session
-) -> None:
+def test_the_sent_order_names_the_protocol_and_says_what_the_client_adds(alice: Client, blocked: Session) -> None:
     stored = alice.get(f"/sessions/{blocked.pk}/").content.decode()
     page = alice.get(f"/sessions/{blocked.pk}/?order=sent").content.decode()
 
@@ -53,9 +51,7 @@ def test_what_a_provider_is_not_sent_stands_where_it_is_stored(
 
     rows = rows_of(page)
     assert [part for state, part in rows if state == "not-sent"] == [reasoning.stored_id]
-    stored = list(
-        Part.objects.filter(session=session).order_by("position").values_list("stored_id", flat=True)
-    )
+    stored = list(Part.objects.filter(session=session).order_by("position").values_list("stored_id", flat=True))
     places = [stored.index(part) for _, part in rows if part]
     assert places.index(stored.index(reasoning.stored_id)) > 0
     assert places == sorted(places)
@@ -83,9 +79,7 @@ def test_after_the_repair_the_losing_twin_is_shown_as_removed(alice: Client, blo
     assert set(states) == set(Part.objects.filter(session=blocked).values_list("stored_id", flat=True))
 
 
-def test_a_healthy_session_has_nothing_to_compare(
-    alice: Client, copied: Callable[[str], Path], data_dir: Path
-) -> None:
+def test_a_healthy_session_has_nothing_to_compare(alice: Client, copied: Callable[[str], Path], data_dir: Path) -> None:
     session = Session.objects.get(source=attached(copied("clean")))
 
     page = alice.get(f"/sessions/{session.pk}/?order=repaired").content.decode()
@@ -95,7 +89,8 @@ def test_a_healthy_session_has_nothing_to_compare(
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_message_of_a_body_is_shown_and_every_part_it_names(protocol: str) -> None:
-    """Over the sessions that the real client wrote: nothing of a request is left out of the sent order, nothing shown twice."""
+    """Over the sessions that the real client wrote: nothing of a request is left out of the sent order, nothing shown
+    twice."""
     judged = 0
     for path in sorted(CORPUS.glob("*.db"))[::6]:
         with stores.open_store(path) as store:

@@ -40,9 +40,7 @@ def test_a_preview_says_what_changes_for_the_model_and_writes_nothing(
     before = rows(blocked.source.file)
 
     for view in ("conversation", "rows", "payload"):
-        page = alice.get(
-            f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, "view": view}
-        ).content.decode()
+        page = alice.get(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, "view": view}).content.decode()
         assert "After this repair" in page
         assert 'class="removed"' in page, view
     assert "Rejects" in page
@@ -50,9 +48,7 @@ def test_a_preview_says_what_changes_for_the_model_and_writes_nothing(
     assert rows(blocked.source.file) == before
 
 
-def test_applying_and_undoing_works_with_plain_forms(
-    alice: Client, blocked: Session, duplicate: Finding
-) -> None:
+def test_applying_and_undoing_works_with_plain_forms(alice: Client, blocked: Session, duplicate: Finding) -> None:
     address = f"/sessions/{blocked.pk}/repair/"
     before = rows(blocked.source.file)
     fields = hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address)
@@ -125,9 +121,7 @@ def test_an_undo_that_would_overwrite_something_is_refused_with_what_changed(
     assert rows(blocked.source.file) == kept
 
 
-def test_the_history_names_who_did_what_and_what_changed(
-    alice: Client, blocked: Session, duplicate: Finding
-) -> None:
+def test_the_history_names_who_did_what_and_what_changed(alice: Client, blocked: Session, duplicate: Finding) -> None:
     address = f"/sessions/{blocked.pk}/repair/"
     alice.post(
         address,
@@ -149,9 +143,7 @@ def test_the_history_names_who_did_what_and_what_changed(
     assert "No repair matches" in alice.get("/repairs/", {"rule": "stuck-tool"}).content.decode()
 
 
-def test_a_choice_of_none_leaves_the_finding_alone(
-    alice: Client, blocked: Session, duplicate: Finding
-) -> None:
+def test_a_choice_of_none_leaves_the_finding_alone(alice: Client, blocked: Session, duplicate: Finding) -> None:
     page = alice.get(
         f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, f"choice.{duplicate.key}": "none"}
     ).content.decode()

@@ -123,9 +123,7 @@ def test_a_common_word_costs_as_many_queries_as_a_rare_one(
 
 
 def test_one_session_is_searched_in_all_its_turns_and_stepped_through(alice: Client) -> None:
-    session = said(
-        "ses_mine", *(f"turn {number} {'heron' if number % 100 == 7 else 'gull'}" for number in range(450))
-    )
+    session = said("ses_mine", *(f"turn {number} {'heron' if number % 100 == 7 else 'gull'}" for number in range(450)))
 
     first = alice.get(f"/sessions/{session.pk}/?find=HERON").content.decode()
     third = alice.get(f"/sessions/{session.pk}/?find=heron&match=3").content.decode()

@@ -1,4 +1,5 @@
-"""What stands between messages and beside them: pauses, other models, compactions, aborted answers, sub-agents; waiting jobs."""
+"""What stands between messages and beside them: pauses, other models, compactions, aborted answers, sub-agents; waiting
+jobs."""
 
 from __future__ import annotations
 
@@ -18,9 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def session_of(*messages: dict, parts: dict | None = None) -> Session:
     """A session of these messages, each with one part (``parts`` by message number, else text)."""
-    session = factories.session(
-        factories.source(), "ses_parent", dialect="opencode-v1", imported_at=factories.NOW
-    )
+    session = factories.session(factories.source(), "ses_parent", dialect="opencode-v1", imported_at=factories.NOW)
     for number, fields in enumerate(messages):
         message = Message.objects.create(
             session=session, table="message", position=number, stored_id=f"msg_{number}",
@@ -56,9 +55,7 @@ def test_another_model_an_abort_and_a_pause_are_said_where_they_are(alice: Clien
 
 
 def test_a_compaction_says_what_stands_above(alice: Client) -> None:
-    session = session_of(
-        {"kind": "user"}, {}, {"kind": "user"}, parts={2: {"type": "compaction", "auto": False}}
-    )
+    session = session_of({"kind": "user"}, {}, {"kind": "user"}, parts={2: {"type": "compaction", "auto": False}})
 
     assert gaps(alice, session) == ["Conversation compacted here; 2 parts stand above"]
 
@@ -67,9 +64,7 @@ def test_a_sub_agent_stands_at_the_call_that_started_it_with_its_health(alice: C
     call = {"type": "tool", "tool": "task", "callID": "c", "state": {"status": "completed", "metadata": {"sessionId": "ses_child"}}}  # fmt: skip
     session = session_of({"kind": "user"}, {}, parts={1: call})
     before = alice.get(f"/sessions/{session.pk}/").content.decode()
-    child = factories.session(
-        session.source, "ses_child", title="the helper", health="blocked", blocked_count=2
-    )
+    child = factories.session(session.source, "ses_child", title="the helper", health="blocked", blocked_count=2)
 
     page = alice.get(f"/sessions/{session.pk}/").content.decode()
 
@@ -87,21 +82,14 @@ def queued(settings) -> None:
 
 
 @pytest.mark.parametrize("alive", [True, False])
-def test_a_job_that_waits_for_a_worker_says_that_none_is_running(
-    alice: Client, queued: None, alive: bool
-) -> None:
+def test_a_job_that_waits_for_a_worker_says_that_none_is_running(alice: Client, queued: None, alive: bool) -> None:
     now = timezone.now()
     source = factories.source()
     ImportJob.objects.create(source=source, state="queued", total=4, created_at=now)
     batch = RepairBatch.objects.create(state="queued", total=1, created_at=now, results=[])
-    WorkerBeat.objects.create(
-        worker_id="w", started_at=now, beat_at=now - timedelta(seconds=1 if alive else 60)
-    )
+    WorkerBeat.objects.create(worker_id="w", started_at=now, beat_at=now - timedelta(seconds=1 if alive else 60))
 
-    pages = [
-        alice.get(f"/{path}/").content.decode()
-        for path in (f"sources/{source.pk}", f"bulk/{batch.public_id}")
-    ]
+    pages = [alice.get(f"/{path}/").content.decode() for path in (f"sources/{source.pk}", f"bulk/{batch.public_id}")]
 
     assert ["No worker is running" in page for page in pages] == [not alive] * 2
     assert 'data-percent="0"' in pages[0]

@@ -16,9 +16,7 @@ from .conftest import BLOCKED
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_path_is_attached_read_and_shown(
-    alice: Client, copied: Callable[[str], Path], data_dir: Path
-) -> None:
+def test_a_path_is_attached_read_and_shown(alice: Client, copied: Callable[[str], Path], data_dir: Path) -> None:
     answer = alice.post("/sources/attach/", {"path": str(copied(BLOCKED))}, follow=True)
 
     page = answer.content.decode()
@@ -59,9 +57,7 @@ def test_a_server_for_others_attaches_only_from_the_folders_it_was_given(
     assert not Source.objects.exists()
 
 
-def test_an_upload_is_kept_as_a_copy_and_read(
-    alice: Client, copied: Callable[[str], Path], data_dir: Path
-) -> None:
+def test_an_upload_is_kept_as_a_copy_and_read(alice: Client, copied: Callable[[str], Path], data_dir: Path) -> None:
     file = SimpleUploadedFile("theirs.db", copied(BLOCKED).read_bytes())
 
     answer = alice.post("/sources/upload/", {"file": file}, follow=True)
@@ -74,9 +70,7 @@ def test_an_upload_is_kept_as_a_copy_and_read(
 
 
 @pytest.mark.parametrize("content", [b"", b"not a store at all", b"SQLite format 3\x00" + b"\x00" * 50])
-def test_an_upload_that_is_no_store_is_refused_in_words(
-    alice: Client, data_dir: Path, content: bytes
-) -> None:
+def test_an_upload_that_is_no_store_is_refused_in_words(alice: Client, data_dir: Path, content: bytes) -> None:
     answer = alice.post("/sources/upload/", {"file": SimpleUploadedFile("x.db", content)})
 
     assert answer.status_code == 422
@@ -91,9 +85,7 @@ def test_sending_no_file_says_so(alice: Client, data_dir: Path) -> None:
     assert "Choose a file first" in answer.content.decode()
 
 
-def test_progress_is_polled_while_it_runs_and_the_page_is_made_anew_at_its_end(
-    alice: Client, source: Source
-) -> None:
+def test_progress_is_polled_while_it_runs_and_the_page_is_made_anew_at_its_end(alice: Client, source: Source) -> None:
     job = ImportJob.objects.get(source=source)
     asking = {"HX-Request": "true", "HX-Target": "progress"}
     ImportJob.objects.filter(pk=job.pk).update(state="running", done=0)

@@ -18,9 +18,7 @@ FOREIGN = re.compile(r"(?:src|href)=[\"']?(?:https?:)?//", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
-@pytest.mark.parametrize(
-    "pattern", [STYLE, EVENT, INLINE, FOREIGN], ids=["style", "event", "inline", "foreign"]
-)
+@pytest.mark.parametrize("pattern", [STYLE, EVENT, INLINE, FOREIGN], ids=["style", "event", "inline", "foreign"])
 def test_no_template_needs_what_the_policy_forbids(template: Path, pattern: re.Pattern[str]) -> None:
     assert not pattern.search(template.read_text())
 
@@ -66,9 +64,7 @@ def test_every_symbol_that_a_page_can_name_is_in_the_sprite() -> None:
         present.KIND,
     )
     named = {look.shape for family in families for look in family.values()}
-    named |= {
-        name for template in TEMPLATES for name in re.findall(r'{% icon "([\w-]+)"', template.read_text())
-    }
+    named |= {name for template in TEMPLATES for name in re.findall(r'{% icon "([\w-]+)"', template.read_text())}
     assert named <= symbols
 
 

@@ -32,9 +32,7 @@ def test_it_opens_at_the_first_fault_and_marks_both_twins_in_words(alice: Client
 
 
 def test_parts_stand_in_stored_order(alice: Client, blocked: Session) -> None:
-    stored = list(
-        Part.objects.filter(session=blocked).order_by("position").values_list("stored_id", flat=True)
-    )
+    stored = list(Part.objects.filter(session=blocked).order_by("position").values_list("stored_id", flat=True))
 
     assert order(alice.get(f"/sessions/{blocked.pk}/").content.decode()) == stored
 
@@ -49,9 +47,7 @@ def test_an_id_that_is_gone_is_said_and_the_rest_is_shown(alice: Client, blocked
 def long_session(turns: int, steps: int = 1) -> Session:
     """Turns of a user message and an answer of ``steps`` parts."""
     source: Source = factories.source(origin="uploaded")
-    session = factories.session(
-        source, "ses_long", dialect="opencode-v1", imported_at=factories.NOW, rows_hash="x"
-    )
+    session = factories.session(source, "ses_long", dialect="opencode-v1", imported_at=factories.NOW, rows_hash="x")
     position = 0
     for number in range(turns):
         for kind, texts in (
@@ -112,13 +108,9 @@ def test_a_turn_longer_than_a_window_is_shown_in_slices(db: None) -> None:
     while start < outline.parts:
         window = timeline_window(session, outline, since=start)
         assert window.end - window.start <= 200
-        shown += [
-            part.stored_id for turn in window.turns for message in turn.messages for part in message.parts
-        ]
+        shown += [part.stored_id for turn in window.turns for message in turn.messages for part in message.parts]
         start = window.end
-    stored = list(
-        Part.objects.filter(session=session).order_by("position").values_list("stored_id", flat=True)
-    )
+    stored = list(Part.objects.filter(session=session).order_by("position").values_list("stored_id", flat=True))
     assert shown == stored
 
 
@@ -156,9 +148,7 @@ def test_a_long_session_costs_as_many_queries_as_a_short_one(
         assert alice.get(f"/sessions/{session.pk}/").status_code == 200
 
 
-def test_a_body_is_fetched_when_it_is_opened_and_is_a_page_without_htmx(
-    alice: Client, blocked: Session
-) -> None:
+def test_a_body_is_fetched_when_it_is_opened_and_is_a_page_without_htmx(alice: Client, blocked: Session) -> None:
     tool = Part.objects.filter(session=blocked, kind="tool", status="completed").first()
     timeline = alice.get(f"/sessions/{blocked.pk}/").content.decode()
 
@@ -180,9 +170,7 @@ def test_a_body_that_a_part_does_not_have_is_a_404(alice: Client, blocked: Sessi
 
 def test_a_part_that_does_not_decode_is_shown_raw_and_the_rest_works(alice: Client) -> None:
     session = long_session(turns=3)
-    Part.objects.filter(session=session, stored_id="prt_00001a00000").update(
-        data='{"type":"text","te', kind=""
-    )
+    Part.objects.filter(session=session, stored_id="prt_00001a00000").update(data='{"type":"text","te', kind="")
 
     page = alice.get(f"/sessions/{session.pk}/").content.decode()
 

@@ -29,9 +29,7 @@ def heads(page: str) -> list[str]:
 
 @pytest.fixture
 def listed(db: None) -> Session:
-    return factories.session(
-        factories.source(), "ses_1", title="one", search="one", health="blocked", health_rank=0
-    )
+    return factories.session(factories.source(), "ses_1", title="one", search="one", health="blocked", health_rank=0)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +44,7 @@ def listed(db: None) -> Session:
         ("?health=not-scanned", "Not scanned"),
     ],
 )
-def test_the_tab_of_a_filter_is_found_by_what_it_shows(
-    alice: Client, listed: Session, query: str, tab: str
-) -> None:
+def test_the_tab_of_a_filter_is_found_by_what_it_shows(alice: Client, listed: Session, query: str, tab: str) -> None:
     assert tabs(alice.get(f"/{query}").content.decode())[1] == [tab]
 
 
@@ -115,9 +111,7 @@ def test_two_views_of_one_owner_have_two_names(alice: Client, listed: Session) -
 
 def test_conditions_that_no_longer_exist_are_named_and_the_rest_applies(listed: Session) -> None:
     user = User.objects.create_superuser("olga", password="olga")
-    SavedView.objects.create(
-        owner=user, name="old", query="q=one&colour=red&has=spots", created_at=factories.NOW
-    )
+    SavedView.objects.create(owner=user, name="old", query="q=one&colour=red&has=spots", created_at=factories.NOW)
 
     page = signed_in(user).get(f"/?q=one&view={SavedView.objects.get().pk}").content.decode()
 
@@ -126,9 +120,7 @@ def test_conditions_that_no_longer_exist_are_named_and_the_rest_applies(listed: 
 
 
 def test_columns_are_the_readers_choice_and_a_filter_keeps_them(alice: Client, listed: Session) -> None:
-    answer = alice.post(
-        "/preferences/", {"columns": "given", "column": ["updated", "source"], "next": "/?q=one"}
-    )
+    answer = alice.post("/preferences/", {"columns": "given", "column": ["updated", "source"], "next": "/?q=one"})
 
     page = alice.get(answer["location"]).content.decode()
 

@@ -15,9 +15,7 @@ from .common import In, Number, Reason, Safety, Words
 class SelectionIn(In):
     """Either a filter, as the sessions page has it, or ids."""
 
-    filter: dict[str, Any] | None = Field(
-        None, description="names and values of the sessions page's query string"
-    )
+    filter: dict[str, Any] | None = Field(None, description="names and values of the sessions page's query string")
     ids: list[Number] | None = Field(None, max_length=100_000)
 
 

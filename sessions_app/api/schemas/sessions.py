@@ -15,9 +15,7 @@ class SessionQuery(Schema):
     """The filter of the sessions page."""
 
     q: Words = Field("", description="words in title, directory or ids")
-    id: Words = Field(
-        "", description="a stored id (session, message, part or call) that the session is or holds"
-    )
+    id: Words = Field("", description="a stored id (session, message, part or call) that the session is or holds")
     health: list[Health] = Field([], description="any of these")
     rule: Words = Field("", description="with a finding of this rule")
     rejected: Protocol | None = Field(None, description="rejected by this protocol")

@@ -19,8 +19,9 @@ from .rowedit import changed_columns, row_change
 
 @undisturbed
 def decode(rows: SessionRows, generation: int | None = None) -> Session:
-    """The session that ``rows`` hold, both histories where there are two. Never raises for what is stored: rows that do not
-    decode are kept, with a fault. ``generation`` says the V2 generation where it is known (else it is told from the rows)."""
+    """The session that ``rows`` hold, both histories where there are two. Never raises for what is stored: rows that do
+    not decode are kept, with a fault. ``generation`` says the V2 generation where it is known (else it is told from the
+    rows)."""
     faults = opencode_v1.session_faults(rows)
     v1, v1_faults = opencode_v1.decode_messages(rows)
     orphans = opencode_v1.decode_orphans(rows)
@@ -67,7 +68,8 @@ def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChan
 
 
 def apply(rows: SessionRows, changes: Iterable[RowChange]) -> SessionRows:
-    """The rows after ``changes``; ``rows`` itself is left alone. Raises ``OperationError`` where a row is not as its ``before`` says."""
+    """The rows after ``changes``; ``rows`` itself is left alone. Raises ``OperationError`` where a row is not as its
+    ``before`` says."""
     session = rows.session
     tables = {
         "message": {row.get("id"): row for row in rows.messages},

@@ -1,7 +1,7 @@
 """The opencode-v1 dialect: tables ``message`` and ``part`` (format A3).
 
-``data`` holds the object without ``id``, ``sessionID`` and ``messageID``, which are columns. Order: messages by (time_created, id),
-parts by id (wire-rules 6.1 step 1; format A8: never by id alone).
+``data`` holds the object without ``id``, ``sessionID`` and ``messageID``, which are columns. Order: messages by
+(time_created, id), parts by id (wire-rules 6.1 step 1; format A8: never by id alone).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _JSON_COLUMNS = ("summary_diffs", "revert", "permission", "metadata", "model")
 
 
 def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
-    """The messages of tables ``message`` and ``part`` in order, and what is wrong with single rows. Nothing is left out."""
+    """The messages of tables ``message`` and ``part`` in order, and what is wrong with single rows. Nothing is left
+    out."""
     faults: list[RowFault] = []
     messages = [_message(row, faults) for row in rows.messages]
     messages.sort(key=lambda message: (message.time_created, message.id))
@@ -90,7 +91,8 @@ def in_part_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def compile_operations(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
-    """One row change per row that ``operations`` touch: messages are inserted before their parts and deleted after them."""
+    """One row change per row that ``operations`` touch: messages are inserted before their parts and deleted after
+    them."""
     return _Compiler(rows).run(operations)
 
 
@@ -114,8 +116,8 @@ def _message(row: Row, faults: list[RowFault]) -> Message:
 
 
 def _decoded(row: Row, table: str) -> tuple[dict[str, Any], str, RowFault | None]:
-    """``data`` as an object, its text, and what is wrong with it. The client parses it before anything else, so text that is not
-    JSON ends every prompt and the export too (format A6)."""
+    """``data`` as an object, its text, and what is wrong with it. The client parses it before anything else, so text
+    that is not JSON ends every prompt and the export too (format A6)."""
     raw = row.get("data")
     reason = ""
     if isinstance(raw, str):
@@ -138,9 +140,7 @@ def _decoded(row: Row, table: str) -> tuple[dict[str, Any], str, RowFault | None
         raw, reason = raw.decode("utf-8", "replace"), "a BLOB, not text"
     else:
         raw, reason = "" if raw is None else str(raw), f"{schema.shown(raw)}, not text"
-    fault = RowFault(
-        table, str(row.get("id", "")), "", reason, "corrupt-json", fatal=True, words=schema.UNEXPECTED
-    )
+    fault = RowFault(table, str(row.get("id", "")), "", reason, "corrupt-json", fatal=True, words=schema.UNEXPECTED)
     return {}, raw, fault
 
 
@@ -150,11 +150,7 @@ def _created(row: Row, data: Mapping[str, Any]) -> int:
     if not isinstance(value, (int, float)):
         time = data.get("time")
         value = time.get("created") if isinstance(time, dict) else None
-    return (
-        int(value)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**63
-        else 0
-    )
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**63 else 0
 
 
 def _part(row: Row, index: int) -> Part:

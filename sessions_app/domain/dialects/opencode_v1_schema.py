@@ -1,7 +1,8 @@
-"""What the V1 client's schema asks of a stored message or part, and where it cannot go on (format A6, wire-rules 6.8 F18, rules 2.19).
+"""What the V1 client's schema asks of a stored message or part, and where it cannot go on (format A6, wire-rules 6.8
+F18, rules 2.19).
 
-A field that the schema misses is a fault; most of them only break the client's transcript and export. A fault is ``fatal`` where
-the row, once it is replayed, leaves the client unable to build any request.
+A field that the schema misses is a fault; most of them only break the client's transcript and export. A fault is
+``fatal`` where the row, once it is replayed, leaves the client unable to build any request.
 """
 
 from __future__ import annotations
@@ -61,13 +62,7 @@ def shown(value: Any) -> str:
         return f'"{value[:40]}"'
     if isinstance(value, (int, float)):
         return str(value)
-    return (
-        "an array"
-        if isinstance(value, list)
-        else "an object"
-        if isinstance(value, dict)
-        else type(value).__name__
-    )
+    return "an array" if isinstance(value, list) else "an object" if isinstance(value, dict) else type(value).__name__
 
 
 def _state(state: Mapping[str, Any]) -> tuple[str, str]:
@@ -123,9 +118,7 @@ def replaced_output(state: Mapping[str, Any]) -> bool:
     """An interrupted error that kept its output is sent as an output (wire-rules 6.1 step 5)."""
     metadata = state.get("metadata")
     return (
-        isinstance(metadata, dict)
-        and metadata.get("interrupted") is True
-        and isinstance(metadata.get("output"), str)
+        isinstance(metadata, dict) and metadata.get("interrupted") is True and isinstance(metadata.get("output"), str)
     )
 
 
@@ -133,9 +126,7 @@ def _truthy(value: Any, key: str) -> bool:
     return isinstance(value, dict) and bool(value.get(key))
 
 
-def _first(
-    fields: tuple[_Field, ...], data: Mapping[str, Any], under: tuple[str, ...] = ()
-) -> tuple[str, str]:
+def _first(fields: tuple[_Field, ...], data: Mapping[str, Any], under: tuple[str, ...] = ()) -> tuple[str, str]:
     """Path and reason of the first field that is not as expected; ("", "") where all are."""
     if _fits(_grouped(fields), data):
         return "", ""
@@ -154,7 +145,8 @@ def _first(
 
 
 def _fits(groups: tuple[_Group, ...], data: Mapping[str, Any]) -> bool:
-    """Whether all fields are as expected. Nearly every row passes, so this looks at each object once and words nothing."""
+    """Whether all fields are as expected. Nearly every row passes, so this looks at each object once and words
+    nothing."""
     for parent, members in groups:
         holder: Any = data
         for key in parent:
@@ -187,11 +179,7 @@ def _grouped(fields: tuple[_Field, ...]) -> tuple[_Group, ...]:
 
 def _reason(path: tuple[str, ...], expected: str, value: Any) -> str:
     where = "".join(f'["{key}"]' for key in path)
-    return (
-        f"Missing key at {where}"
-        if value is _ABSENT
-        else f"Expected {expected}, got {shown(value)} at {where}"
-    )
+    return f"Missing key at {where}" if value is _ABSENT else f"Expected {expected}, got {shown(value)} at {where}"
 
 
 def _as_expected(expected: str, value: Any) -> bool:

@@ -15,15 +15,13 @@ def changed_columns(row: Row, columns: Mapping[str, Any]) -> Row:
     """``row`` with ``columns`` replaced; a JSON column given as an object is written as compact text."""
     return {
         **row,
-        **{
-            name: to_text(value) if isinstance(value, (dict, list)) else value
-            for name, value in columns.items()
-        },
+        **{name: to_text(value) if isinstance(value, (dict, list)) else value for name, value in columns.items()},
     }
 
 
 def edited_data(row: Row, edits: Iterable[Edit]) -> Row:
-    """``row`` with ``edits`` made inside its ``data``. Raises ``OperationError`` where they do not fit what is stored."""
+    """``row`` with ``edits`` made inside its ``data``. Raises ``OperationError`` where they do not fit what is
+    stored."""
     edits = tuple(edits)
     if not edits:
         return row

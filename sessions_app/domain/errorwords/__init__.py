@@ -1,7 +1,8 @@
-"""What error texts say: the fixed words of each, the rules and faults behind it, and what it means (rules.md 3, wire-rules).
+"""What error texts say: the fixed words of each, the rules and faults behind it, and what it means (rules.md 3,
+wire-rules).
 
-Patterns are matched against text in which quotes and backticks are gone, white space is single and letters are small, so that they
-hold for logs and gateways that quote in their own way.
+Patterns are matched against text in which quotes and backticks are gone, white space is single and letters are small,
+so that they hold for logs and gateways that quote in their own way.
 """
 
 from __future__ import annotations

@@ -73,9 +73,7 @@ ANTHROPIC_WORDS: tuple[Words, ...] = (
         "history-shape-foreign",
         "A message carries a field that this server does not know.",
     ),
-    words(
-        r"extra inputs are not permitted", ANTHROPIC, "A15", "history-shape-foreign", FOREIGN, general=True
-    ),
+    words(r"extra inputs are not permitted", ANTHROPIC, "A15", "history-shape-foreign", FOREIGN, general=True),
     words(r"cannot end with trailing whitespace", ANTHROPIC, "A16", "empty-content assistant-tail", TAIL),
     words(r"does not support assistant message prefill", "", "A17 S24", "assistant-tail", TAIL),
     words(

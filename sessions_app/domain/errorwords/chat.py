@@ -82,9 +82,7 @@ CHAT_WORDS: tuple[Words, ...] = (
     words(r"duplicate tool call id", CHAT, "S12", f"{TWICE} call-id-charset", SAME_ID),
     words(r"unexpected tool call id .* in tool results", CHAT, "S12", RESULTS, NO_CALL),
     words(r"expected last role user or tool", CHAT, "S13", "assistant-tail", TAIL),
-    words(
-        r"must have either content or tool_calls", CHAT, "S14", "empty-content thinking-only-message", EMPTY
-    ),
+    words(r"must have either content or tool_calls", CHAT, "S14", "empty-content thinking-only-message", EMPTY),
     words(
         r"must start with a user message or system message|must have at least one message|prefix true must be last",
         CHAT,

@@ -1,4 +1,5 @@
-"""Sizes, whoever says it, and the words of the client itself (rules.md 2.10, 2.19 to 2.32; wire-rules 6.8 F6, F15, F18)."""
+"""Sizes, whoever says it, and the words of the client itself (rules.md 2.10, 2.19 to 2.32; wire-rules 6.8 F6, F15,
+F18)."""
 
 from __future__ import annotations
 
@@ -75,9 +76,7 @@ CLIENT_WORDS: tuple[Words, ...] = (
         "corrupt-json",
         "A stored row or file does not hold JSON.",
     ),
-    words(
-        r"foreign key constraint failed", "", "", "orphan-row", "A row belongs to a row that is not there."
-    ),
+    words(r"foreign key constraint failed", "", "", "orphan-row", "A row belongs to a row that is not there."),
     words(
         r"prompt injection patterns detected|request blocked: prompt injection",
         "",

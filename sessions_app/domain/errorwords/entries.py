@@ -40,9 +40,7 @@ SAME_ID = "Two tool calls, or two results, carry the same id."
 EMPTY = "A message or a text in it is empty or blank."
 MEDIA = "An image or file in the history is too big, broken, mislabelled or in a place where this provider takes none."
 ORDER = "The messages are in an order, or under roles, that this provider does not take."
-FIELD = (
-    "The provider wants its reasoning field back on assistant messages, and a turn in the history has none."
-)
+FIELD = "The provider wants its reasoning field back on assistant messages, and a turn in the history has none."
 CHARSET = "A tool call id holds characters, or has a length, that this provider does not take."
 NAME = "A tool name in the history is empty, too long or holds characters that this provider does not take."
 INPUT = "The arguments of a tool call are not the JSON object that the provider expects."

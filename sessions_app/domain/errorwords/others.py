@@ -63,9 +63,7 @@ OTHER_WORDS: tuple[Words, ...] = (
         "history-shape-foreign",
         FOREIGN,
     ),
-    words(
-        r"input\[\d+\]\.call_id: (string too long|empty string)", RESPONSES, "R7", "call-id-charset", CHARSET
-    ),
+    words(r"input\[\d+\]\.call_id: (string too long|empty string)", RESPONSES, "R7", "call-id-charset", CHARSET),
     words(
         r"duplicate item found with id",
         RESPONSES,
@@ -189,9 +187,7 @@ OTHER_WORDS: tuple[Words, ...] = (
     ),
     words(r"history must start with a user turn", GEMINI, "G12", "role-order", ORDER),
     words(r"conversation must start with a user message\.", BEDROCK, "B1", "role-order", ORDER),
-    words(
-        r"conversation must alternate between user and assistant roles", BEDROCK, "B2", "role-order", ORDER
-    ),
+    words(r"conversation must alternate between user and assistant roles", BEDROCK, "B2", "role-order", ORDER),
     words(r"expected toolresult blocks at messages", BEDROCK, "B3", CALLS, NO_RESULT),
     words(r"number of toolresult blocks at .* exceeds", BEDROCK, "B4", RESULTS, NO_CALL),
     words(r"toolconfig field must be defined", BEDROCK, "B5", "", SETTING),
@@ -211,9 +207,7 @@ OTHER_WORDS: tuple[Words, ...] = (
         INPUT,
     ),
     words(r"tooluseid failed to satisfy constraint: member must", BEDROCK, "B9", "call-id-charset", CHARSET),
-    words(
-        r"tooluse\.name failed to satisfy constraint: member must", BEDROCK, "B9", "tool-name-invalid", NAME
-    ),
+    words(r"tooluse\.name failed to satisfy constraint: member must", BEDROCK, "B9", "tool-name-invalid", NAME),
     words(r"did not allow prompt caching", BEDROCK, "B11", "", SETTING),
     words(r"unknown parameter in (toolconfig|inferenceconfig)", BEDROCK, "B13", "", SETTING),
     words(r"unexpected field type", BEDROCK, "B14", "history-shape-foreign", FOREIGN),

@@ -18,8 +18,8 @@ type Pointer = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position as written, the path in the body that it stands for, and whose style it is. Paths that start with "rows" count the
-    client's own list of messages."""
+    """A position as written, the path in the body that it stands for, and whose style it is. Paths that start with
+    "rows" count the client's own list of messages."""
 
     position: str
     pointer: Pointer
@@ -134,9 +134,7 @@ def _pointer(*steps: str | None) -> Pointer:
 
 # Ids
 
-_PREFIXED = re.compile(
-    r"\b(?:toolu|srvtoolu|tooluse|call|rs|fc|ctc|msg|prt|ses|chatcmpl-tool)[_-][A-Za-z0-9_-]+"
-)
+_PREFIXED = re.compile(r"\b(?:toolu|srvtoolu|tooluse|call|rs|fc|ctc|msg|prt|ses|chatcmpl-tool)[_-][A-Za-z0-9_-]+")
 _KIMI = re.compile(r"\bfunctions\.[A-Za-z0-9_.-]+:\d+")
 _NAMED = (
     re.compile(r"immediately after: ([^.]+(?:\.[^. ][^.]*)*?)\. "),
@@ -153,7 +151,8 @@ _NAMED = (
 
 
 def ids(text: str) -> Iterator[str]:
-    """Ids of calls, items, messages and parts that the text names: by their place in known sentences, else by their look."""
+    """Ids of calls, items, messages and parts that the text names: by their place in known sentences, else by their
+    look."""
     for pattern in _NAMED:
         for match in pattern.finditer(text):
             for name in match[1].split(", "):

@@ -1,7 +1,8 @@
 """Sessions under fresh ids, every reference between them kept (issue C 5c).
 
-``opencode import`` changes nothing over ids that it knows (format A5), so what is to be imported beside the original has to be called
-something else. The ids come out of what the session holds: the same rows always get the same ids, other rows get others.
+``opencode import`` changes nothing over ids that it knows (format A5), so what is to be imported beside the original
+has to be called something else. The ids come out of what the session holds: the same rows always get the same ids,
+other rows get others.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ _SESSION_JSON = ("revert", "metadata")
 def renamed(sessions: Sequence[SessionRows]) -> tuple[list[SessionRows], dict[str, str]]:
     """The sessions with fresh ids of sessions, messages and parts, and the map from old to new.
 
-    References inside the given sessions follow (a child's parent, ``parentID``, ``tail_start_id``, a pending revert, a task call's
-    session); ids of anything else stay as they are. Messages keep the order (time_created, id), parts the order of their ids, and the
-    new ids ascend in that order. V1 rows only: V2 rows and the epoch are left out.
+    References inside the given sessions follow (a child's parent, ``parentID``, ``tail_start_id``, a pending revert, a
+    task call's session); ids of anything else stay as they are. Messages keep the order (time_created, id), parts the
+    order of their ids, and the new ids ascend in that order. V1 rows only: V2 rows and the epoch are left out.
     """
     names: dict[str, str] = {}
     for rows in sessions:
@@ -61,8 +62,8 @@ def _names(rows: SessionRows) -> Iterator[tuple[str, str]]:
 def message_stamps(messages: Sequence[Row]) -> list[int]:
     """An ascending stamp for each message, in the order given: its own time's, or just above the one before.
 
-    Where the ids wrap in the middle (format A8), what lies before the wrap is moved to just behind it, so that the client's next id is
-    the greatest again.
+    Where the ids wrap in the middle (format A8), what lies before the wrap is moved to just behind it, so that the
+    client's next id is the greatest again.
     """
     own = [stamp_of(_time(row)) for row in messages]
     wraps = [index for index in range(1, len(own)) if own[index] < own[index - 1] - _STAMPS // 2]
@@ -121,7 +122,8 @@ def _row(row: Row, names: Mapping[str, str], **owner: str) -> Row:
 
 
 def _pointed(data: Any, names: Mapping[str, str]) -> Any:
-    """JSON text whose reference members name the new ids; every other byte stays. What does not parse is given back as it is."""
+    """JSON text whose reference members name the new ids; every other byte stays. What does not parse is given back as
+    it is."""
     if not isinstance(data, str):
         return data
     try:

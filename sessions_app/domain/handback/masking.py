@@ -1,7 +1,8 @@
-"""Texts made unreadable while everything the rules look at stays: length, white space, punctuation, equality, what parses and what does not.
+"""Texts made unreadable while everything the rules look at stays: length, white space, punctuation, equality, what
+parses and what does not.
 
-Each letter and digit is replaced by another of its kind, drawn from a keyed hash of the whole text. Equal texts stay equal, different ones
-different; nothing of the words can be computed back without the key.
+Each letter and digit is replaced by another of its kind, drawn from a keyed hash of the whole text. Equal texts stay
+equal, different ones different; nothing of the words can be computed back without the key.
 """
 
 from __future__ import annotations

@@ -88,9 +88,7 @@ def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:
 
     ``not_reproduced`` names findings of the session that the masked rows do not show, so that nobody is misled.
     """
-    own = replace(
-        rows, projects=[row for row in rows.projects if row.get("id") == rows.session.get("project_id")]
-    )
+    own = replace(rows, projects=[row for row in rows.projects if row.get("id") == rows.session.get("project_id")])
     masked = redacted(own)
     before, after = (scan(dialects.decode(one)) for one in (own, masked))
     shown = {_finding_key(finding) for finding in _findings(after)}

@@ -1,7 +1,7 @@
 """Filing a session where its client looks for it: project, directory and path set together (rules 2.2, format A5).
 
-Measured with client 1.18.33: ``project_id`` is that of the project whose worktree holds the directory, else ``global``; ``path`` is the
-directory relative to that worktree ("" for the worktree itself), or to ``/`` for ``global``.
+Measured with client 1.18.33: ``project_id`` is that of the project whose worktree holds the directory, else ``global``;
+``path`` is the directory relative to that worktree ("" for the worktree itself), or to ``/`` for ``global``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from sessions_app.domain.rules.hidden import GLOBAL, project_at, relative
 
 
 def place_of(directory: str, projects: list[Row]) -> tuple[str, str]:
-    """(project id, path) that the client computes for a directory, as far as the store's projects tell. Raises ``OperationError``."""
+    """(project id, path) that the client computes for a directory, as far as the store's projects tell. Raises
+    ``OperationError``."""
     if not directory.startswith("/") or "\x00" in directory:
         raise OperationError("Give the whole path of a folder, beginning with /.")
     wanted = directory.rstrip("/") or "/"
@@ -29,7 +30,8 @@ def place_of(directory: str, projects: list[Row]) -> tuple[str, str]:
 def relink_operations(
     rows: SessionRows, directory: str = "", project_id: str = "", unarchive: bool = True
 ) -> tuple[Operation, ...]:
-    """What files the session in ``directory`` ("" = the one it has) and takes it out of the archive; () where all is so already.
+    """What files the session in ``directory`` ("" = the one it has) and takes it out of the archive; () where all is so
+    already.
 
     ``project_id``: the project that the directory is known to belong to, where the store's projects do not tell. Raises
     ``OperationError`` where the directory is no path, or its project is not in the store.

@@ -1,4 +1,5 @@
-"""The report for a ticket: what is wrong with a session, who refuses it with which words, what a repair does (issue C 5f).
+"""The report for a ticket: what is wrong with a session, who refuses it with which words, what a repair does (issue C
+5f).
 
 Everything out of the store is hostile: it is put on one line and escaped, so that it neither forms Markdown nor HTML.
 """
@@ -29,7 +30,8 @@ def report(
     *,
     source: str = "",
 ) -> str:
-    """Markdown. ``plan`` and ``after``: what a repair would do, and what the rules say then; ``source`` names the file."""
+    """Markdown. ``plan`` and ``after``: what a repair would do, and what the rules say then; ``source`` names the
+    file."""
     lines = [f"# {plain(session.title or 'Untitled session')}", ""]
     lines += _facts(session, before, source)
     lines += [
@@ -119,9 +121,7 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
 def _places(finding: Finding) -> str:
     named = [*finding.messages[:10], *finding.parts[:20]]
     more = len(finding.messages) + len(finding.parts) - len(named)
-    return (", ".join(code(one) for one in named) or "the session") + (
-        f" and {more} more" if more > 0 else ""
-    )
+    return (", ".join(code(one) for one in named) or "the session") + (f" and {more} more" if more > 0 else "")
 
 
 def _repair(plan: Plan, after: SessionScan | None) -> Iterator[str]:

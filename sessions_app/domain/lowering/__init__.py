@@ -24,12 +24,14 @@ def lower(
     next_prompt: str | None = None,
     generation: int | None = None,
 ) -> Lowered:
-    """The canonical messages that ``session``'s client would send to ``target``; with ``next_prompt`` sent as one more user message.
+    """The canonical messages that ``session``'s client would send to ``target``; with ``next_prompt`` sent as one more
+    user message.
 
-    With ``repairs`` the two fixes of design 6 apply; without, it is what the client sends today. ``generation`` says the V2
-    generation where the rows do not. Raises ``LoweringError`` where the client cannot build a request.
+    With ``repairs`` the two fixes of design 6 apply; without, it is what the client sends today. ``generation`` says
+    the V2 generation where the rows do not. Raises ``LoweringError`` where the client cannot build a request.
     """
-    # Imported here: the lowerings need the table of providers, and the package of the protocols needs this package's types.
+    # Imported here: the lowerings need the table of providers, and the package of the protocols needs this package's
+    # types.
     if session.dialect == "opencode-v1":
         from .v1 import lower_v1
 
@@ -38,9 +40,7 @@ def lower(
 
     lowered = lower_v2(session, target, repairs, generation)
     if next_prompt is not None:
-        lowered.messages.append(
-            {"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}}
-        )
+        lowered.messages.append({"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}})
         lowered.origins.append([_NOBODY])
     return lowered
 

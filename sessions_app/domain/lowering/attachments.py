@@ -15,9 +15,7 @@ DIRECTORY = "application/x-directory"
 
 def first(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Generation 1: every file is media, its URI as it is."""
-    return [
-        _with_names({"type": "media", "mediaType": file["mime"], "data": file["uri"]}, file) for file in files
-    ]
+    return [_with_names({"type": "media", "mediaType": file["mime"], "data": file["uri"]}, file) for file in files]
 
 
 def second(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -35,7 +33,8 @@ def second(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def third(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Generation 3: as 2, with PDFs as media, local paths named, own separators, and repeated mentions of an image collapsed."""
+    """Generation 3: as 2, with PDFs as media, local paths named, own separators, and repeated mentions of an image
+    collapsed."""
     parts: list[dict[str, Any]] = []
     collapse = sum(map(_mentioned_image, files)) > 1
     seen: set[tuple[str, str]] = set()
@@ -108,10 +107,7 @@ def _with_names(part: dict[str, Any], file: dict[str, Any]) -> dict[str, Any]:
 def _mentioned_image(file: dict[str, Any]) -> bool:
     mention = file.get("mention")
     return (
-        file["mime"] in IMAGES
-        and file["source"]["type"] == "inline"
-        and mention is not None
-        and mention["text"] != ""
+        file["mime"] in IMAGES and file["source"]["type"] == "inline" and mention is not None and mention["text"] != ""
     )
 
 

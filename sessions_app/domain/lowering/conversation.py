@@ -1,7 +1,8 @@
 """A V1 history as the plain text that a compaction summarises (wire-rules 6.7 C2, 6.8 B).
 
-One section per message, an empty line between; what the client's own instruction says around it is left out. The client leaves the
-newest part of a large history out of its summary request; by which budget is not known, so here everything is rendered.
+One section per message, an empty line between; what the client's own instruction says around it is left out. The client
+leaves the newest part of a large history out of its summary request; by which budget is not known, so here everything
+is rendered.
 """
 
 from __future__ import annotations
@@ -31,22 +32,21 @@ LONGEST_OUTPUT: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """``text`` is the history since the last finished compaction; ``prior`` that compaction's summary, None where there is none."""
+    """``text`` is the history since the last finished compaction; ``prior`` that compaction's summary, None where there
+    is none."""
 
     text: str
     prior: str | None
 
 
 def conversation(session: Session, next_prompt: str | None = None, whole: bool = False) -> Conversation:
-    """What a summary of ``session`` is made from. A compaction that was started for an overflow ends it before the last prompt, which
-    is sent again behind the summary; ``whole`` keeps it."""
+    """What a summary of ``session`` is made from. A compaction that was started for an overflow ends it before the last
+    prompt, which is sent again behind the summary; ``whole`` keeps it."""
     messages = replayed(session)
     prior = None
     if len(messages) > 1 and _compaction(messages[0]) and messages[1].data.get("summary"):
         prior = "\n".join(
-            part.text
-            for part in messages[1].parts
-            if isinstance(part, TextPart) and isinstance(part.text, str)
+            part.text for part in messages[1].parts if isinstance(part, TextPart) and isinstance(part.text, str)
         )
         messages = messages[2:]
     cut = None if whole else _overflow_cut(messages)
@@ -57,7 +57,8 @@ def conversation(session: Session, next_prompt: str | None = None, whole: bool =
 
 
 def _overflow_cut(messages: list[Message]) -> int | None:
-    """Where the conversation ends: before the last prompt in front of an open overflow compaction; None = at the end."""
+    """Where the conversation ends: before the last prompt in front of an open overflow compaction; None = at the
+    end."""
     for index in range(len(messages) - 1, -1, -1):
         if messages[index].is_assistant and messages[index].data.get("finish"):
             return None
@@ -65,21 +66,13 @@ def _overflow_cut(messages: list[Message]) -> int | None:
         if compaction is not None:
             if not compaction.overflow:
                 return None
-            prompts = (
-                at
-                for at in range(index - 1, -1, -1)
-                if messages[at].is_user and not _compaction(messages[at])
-            )
+            prompts = (at for at in range(index - 1, -1, -1) if messages[at].is_user and not _compaction(messages[at]))
             return next(prompts, None)
     return None
 
 
 def _compaction(message: Message) -> CompactionPart | None:
-    return (
-        next((part for part in message.parts if isinstance(part, CompactionPart)), None)
-        if message.is_user
-        else None
-    )
+    return next((part for part in message.parts if isinstance(part, CompactionPart)), None) if message.is_user else None
 
 
 def _lines(message: Message) -> Iterator[str]:
@@ -115,10 +108,7 @@ def _tool_lines(part: ToolPart) -> Iterator[str]:
             return
         output = part.state.get("output")
         yield f"[Tool result]: {_shortened(output if isinstance(output, str) else jsjson.encode(output))}"
-        yield from (
-            _attached(item.get("mime"), item.get("filename"))
-            for item in _items(part.state.get("attachments"))
-        )
+        yield from (_attached(item.get("mime"), item.get("filename")) for item in _items(part.state.get("attachments")))
 
 
 def _shortened(text: str) -> str:

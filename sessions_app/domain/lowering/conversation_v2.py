@@ -1,4 +1,5 @@
-"""A V2 history as the plain text that a compaction summarises (format B4: the wording of ``recent``), media and huge outputs left out."""
+"""A V2 history as the plain text that a compaction summarises (format B4: the wording of ``recent``), media and huge
+outputs left out."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The one choice "which twin wins" among tool parts that share a call id (design 6).
 
-A retry, a replayed event stream or a second import leaves two tool parts with one call id in one assistant message. The most
-informative of them is kept, at the place of the first, so that the order of text, reasoning and tools stays.
+A retry, a replayed event stream or a second import leaves two tool parts with one call id in one assistant message. The
+most informative of them is kept, at the place of the first, so that the order of text, reasoning and tools stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _WORTH: Final = {"completed": 3, "error": 2, "running": 1, "pending": 0, "stream
 
 
 def winners(tools: Iterable[ToolPart]) -> list[ToolPart]:
-    """One part per call id, in order of first occurrence: completed > error > running > pending/streaming, the first among equals.
+    """One part per call id, in order of first occurrence: completed > error > running > pending/streaming, the first
+    among equals.
 
     ``tools`` are the tool parts of *one* assistant message.
     """
@@ -29,8 +30,8 @@ def winners(tools: Iterable[ToolPart]) -> list[ToolPart]:
 
 
 def deduped[P: Part](parts: Sequence[P | ToolPart]) -> Sequence[P | ToolPart]:
-    """The parts of one assistant message with each call id once: the winner, where its first twin stands. ``parts`` itself where
-    nothing is there twice."""
+    """The parts of one assistant message with each call id once: the winner, where its first twin stands. ``parts``
+    itself where nothing is there twice."""
     tools = [part for part in parts if isinstance(part, ToolPart)]
     if len({tool.call_id for tool in tools}) == len(tools):
         return parts

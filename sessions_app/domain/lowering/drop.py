@@ -1,8 +1,9 @@
 """The one choice "which failed turn loses its tools" (design 6).
 
-A failed turn that is sent to the model it came from is sent without its provider state. A reasoning part that had nothing else
-(its text was withheld, its signature is not reused) is then filtered out, and the tool calls it led to would stand there without
-the thinking they were signed with, which providers refuse. Such a turn is sent without its tools.
+A failed turn that is sent to the model it came from is sent without its provider state. A reasoning part that had
+nothing else (its text was withheld, its signature is not reused) is then filtered out, and the tool calls it led to
+would stand there without the thinking they were signed with, which providers refuse. Such a turn is sent without its
+tools.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from sessions_app.domain.model import Message, Part, ReasoningPart
 
 
 def loses_tools(message: Message, provider: str, model: str) -> bool:
-    """Whether the failed turn ``message``, sent to ``provider``/``model``, loses a reasoning part and so its tool calls and results.
+    """Whether the failed turn ``message``, sent to ``provider``/``model``, loses a reasoning part and so its tool calls
+    and results.
 
     False after a model switch, where reasoning is plain text on purpose, and where every reasoning part still has text.
     """

@@ -1,4 +1,5 @@
-"""The local path of a ``file:`` URL, as the client's runtime gives it on a POSIX machine (format B3, attachments of generation 3)."""
+"""The local path of a ``file:`` URL, as the client's runtime gives it on a POSIX machine (format B3, attachments of
+generation 3)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ _HERE = re.compile(r"\.|%2e", re.IGNORECASE)
 
 
 def local_path(uri: str) -> str | None:
-    """The absolute path that ``uri`` names on this machine; None where it is no file: URL, names a host, or cannot be decoded."""
+    """The absolute path that ``uri`` names on this machine; None where it is no file: URL, names a host, or cannot be
+    decoded."""
     text = _STRIPPED.sub("", uri.strip(_EDGES))
     if text[:5].lower() != "file:":
         return None

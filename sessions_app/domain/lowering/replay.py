@@ -18,8 +18,8 @@ def replayed(session: Session) -> list[Message]:
 def reverted(messages: Sequence[Message], revert: Any) -> list[Message]:
     """``messages`` without what a pending revert takes away before the next prompt is stored (C1).
 
-    ``revert`` is the session's column. Positions count in load order; an id that is not there takes nothing away. A column that is
-    not JSON says nothing here: it is a fault of the session, which the client cannot load.
+    ``revert`` is the session's column. Positions count in load order; an id that is not there takes nothing away. A
+    column that is not JSON says nothing here: it is a fault of the session, which the client cannot load.
     """
     pending = _revert(revert)
     message_id, part_id = pending.get("messageID"), pending.get("partID")
@@ -45,9 +45,7 @@ def compacted(messages: Sequence[Message]) -> list[Message]:
         if tail_id is None:
             continue
         tail = next((at for at, message in enumerate(kept[:index]) if message.id == tail_id), None)
-        summary = next(
-            (at for at in range(index + 1, len(kept)) if _summarises(kept[at], kept[index].id)), None
-        )
+        summary = next((at for at in range(index + 1, len(kept)) if _summarises(kept[at], kept[index].id)), None)
         # The newest compaction that qualifies is moved; older ones inside its tail stay where they are (F13).
         if tail is not None and summary is not None:
             return [*kept[index : summary + 1], *kept[tail:index], *kept[summary + 1 :]]
@@ -55,9 +53,11 @@ def compacted(messages: Sequence[Message]) -> list[Message]:
 
 
 def opens_with_task(session: Session) -> str | None:
-    """The task that the client runs before the next turn: "compaction" or "subtask" (C2), None where the turn comes first.
+    """The task that the client runs before the next turn: "compaction" or "subtask" (C2), None where the turn comes
+    first.
 
-    The first request is not the turn then: a compaction sends a summary request, a subtask its own session's first turn.
+    The first request is not the turn then: a compaction sends a summary request, a subtask its own session's first
+    turn.
     """
     task = None
     for message in reversed(replayed(session)):
@@ -70,8 +70,8 @@ def opens_with_task(session: Session) -> str | None:
 
 
 def _start(messages: Sequence[Message]) -> int:
-    """Where the replay begins: at the newest finished compaction, or at the tail it keeps; at the front where there is none, or
-    where its tail is not found."""
+    """Where the replay begins: at the newest finished compaction, or at the tail it keeps; at the front where there is
+    none, or where its tail is not found."""
     summarised: set[str] = set()
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
@@ -80,9 +80,7 @@ def _start(messages: Sequence[Message]) -> int:
             if compaction is not None:
                 if compaction.tail_start_id is None:
                     return index
-                return next(
-                    (at for at in range(index, -1, -1) if messages[at].id == compaction.tail_start_id), 0
-                )
+                return next((at for at in range(index, -1, -1) if messages[at].id == compaction.tail_start_id), 0)
         elif _finished_summary(message):
             summarised.add(message.parent_id or "")
     return 0
@@ -90,12 +88,7 @@ def _start(messages: Sequence[Message]) -> int:
 
 def _finished_summary(message: Message) -> bool:
     data = message.data
-    return (
-        message.is_assistant
-        and bool(data.get("summary"))
-        and bool(data.get("finish"))
-        and not data.get("error")
-    )
+    return message.is_assistant and bool(data.get("summary")) and bool(data.get("finish")) and not data.get("error")
 
 
 def _compaction(message: Message) -> CompactionPart | None:

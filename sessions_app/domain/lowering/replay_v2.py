@@ -12,8 +12,9 @@ from sessions_app.domain.target import Target
 def select_v2(session: Session, target: Target, generation: int | None = None) -> list[Message]:
     """The V2 messages of ``session`` that its client replays to ``target``, by ascending ``seq``.
 
-    ``generation`` None takes the newest among the rows: the client that writes now is the one that reads them. Selection is
-    defined over ``seq``: rows that have none (a row document of messages chosen elsewhere) are all sent, in their order.
+    ``generation`` None takes the newest among the rows: the client that writes now is the one that reads them.
+    Selection is defined over ``seq``: rows that have none (a row document of messages chosen elsewhere) are all sent,
+    in their order.
     """
     if any(message.seq is None for message in session.v2):
         return list(session.v2)
@@ -48,8 +49,8 @@ def select_first(messages: Sequence[Message], baseline: int | None) -> list[Mess
 
 
 def select_third(messages: Sequence[Message], target: Target | None) -> list[Message]:
-    """Generations 2 and 3: everything from the latest completed compaction on that ``target`` can replay; checkpoints made
-    by another provider for itself are left out."""
+    """Generations 2 and 3: everything from the latest completed compaction on that ``target`` can replay; checkpoints
+    made by another provider for itself are left out."""
     usable = [message for message in messages if not is_checkpoint(message) or replayable(message, target)]
     cut = max((_seq(message) for message in usable if _completed(message)), default=None)
     return [message for message in usable if cut is None or _seq(message) >= cut]

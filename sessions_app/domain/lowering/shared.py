@@ -18,7 +18,8 @@ from .v1_packages import package_of
 class Requests:
     """Bodies of ``session``'s next request, for any target. Arguments are those of ``lower``.
 
-    Nobody may change what it gives: canonical messages are shared between targets, and the body of ``own`` between its readers.
+    Nobody may change what it gives: canonical messages are shared between targets, and the body of ``own`` between its
+    readers.
     """
 
     def __init__(
@@ -63,8 +64,8 @@ class Requests:
         return opens_with_task(self.session) if self.session.dialect == "opencode-v1" else None
 
     def _key(self, target: Target) -> Hashable:
-        """What the lowering looks at in a target: the package only for media in results and for the two fixes (wire-rules 6.1 steps
-        5 and 6), the protocol only for a provider's own compaction (format B3)."""
+        """What the lowering looks at in a target: the package only for media in results and for the two fixes
+        (wire-rules 6.1 steps 5 and 6), the protocol only for a provider's own compaction (format B3)."""
         key = (target.provider, target.model, target.metadata_key)
         if self.session.dialect == "opencode-v2":
             return (*key, target.protocol if self._checkpoints else "")

@@ -19,14 +19,16 @@ class Origin(NamedTuple):
 
 type Path = tuple[str | int, ...]
 type Provenance = Mapping[Path, Origin]
-"""Path in the body (e.g. ("messages", 2, "tool_calls", 0)) -> origin. Messages and their blocks/items are listed, not scalars."""
+"""Path in the body (e.g. ("messages", 2, "tool_calls", 0)) -> origin. Messages and their blocks/items are listed, not
+scalars."""
 
 
 class BlockOrigins(Mapping[Path, Origin]):
     """Provenance of a body whose ``list_key`` holds messages with their blocks under ``block_key``.
 
-    ``blocks[i][j]`` is the origin of block j of message i, ``messages[i]`` that of the message (without ``messages``: the stored message
-    of its first block). Paths are made when they are asked for: as keys they would take more room than the body.
+    ``blocks[i][j]`` is the origin of block j of message i, ``messages[i]`` that of the message (without ``messages``:
+    the stored message of its first block). Paths are made when they are asked for: as keys they would take more room
+    than the body.
     """
 
     __slots__ = ("_block_key", "_blocks", "_list_key", "_messages")
@@ -90,7 +92,8 @@ class Lowered:
 
 @dataclass(slots=True)
 class Body:
-    """A request body, exactly as the client would send it (messages/input/contents; the client's own system prompt and tools left out)."""
+    """A request body, exactly as the client would send it (messages/input/contents; the client's own system prompt and
+    tools left out)."""
 
     protocol: str
     body: dict[str, Any]
@@ -100,7 +103,8 @@ class Body:
 
 
 class LoweringError(Exception):
-    """The client cannot build a request. ``kind`` as the goldens' error tag or stage; ``words`` are the client's own."""
+    """The client cannot build a request. ``kind`` as the goldens' error tag or stage; ``words`` are the client's
+    own."""
 
     def __init__(
         self, kind: str, words: str, origin: Origin | None = None, extra: Mapping[str, Any] | None = None

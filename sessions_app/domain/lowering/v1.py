@@ -1,7 +1,9 @@
-"""V1 rows to canonical messages: what the client hands to its provider layer (wire-rules 6.1 steps 1 to 7, with 6.7 and 6.8).
+"""V1 rows to canonical messages: what the client hands to its provider layer (wire-rules 6.1 steps 1 to 7, with 6.7 and
+6.8).
 
-The client's own names for the parts differ (``providerOptions``, ``toolCallId`` ...); here they have the canonical form of the
-goldens. Two result types say more than V2's: ``error`` carries the error text, ``content`` a list of text and file items.
+The client's own names for the parts differ (``providerOptions``, ``toolCallId`` ...); here they have the canonical form
+of the goldens. Two result types say more than V2's: ``error`` carries the error text, ``content`` a list of text and
+file items.
 """
 
 from __future__ import annotations
@@ -45,20 +47,17 @@ NOBODY: Final = Origin("", "")
 type _Block = tuple[dict[str, Any], Origin]
 
 
-def lower_v1(
-    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None
-) -> Lowered:
+def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None) -> Lowered:
     """The canonical messages of the next request's history; with ``next_prompt``, of the next request itself.
 
-    ``repairs`` on collapses twins and drops the tools of failed steps that lost their thinking (design 6); off is what the client
-    sends today. Raises ``LoweringError`` with the client's words where it cannot build a request (6.8 F18, format A6).
+    ``repairs`` on collapses twins and drops the tools of failed steps that lost their thinking (design 6); off is what
+    the client sends today. Raises ``LoweringError`` with the client's words where it cannot build a request (6.8 F18,
+    format A6).
     """
     for fault in session.faults:
         # The client parses every row of the session before it looks at one.
         if fault.fatal and fault.rule == "corrupt-json" and fault.table in ("session", "message", "part"):
-            raise LoweringError(
-                "corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id)
-            )
+            raise LoweringError("corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id))
     messages = replayed(session)
     lowering = _Lowering(target, repairs)
     for message in messages:
@@ -135,9 +134,7 @@ class _Lowering:
         media: list[_Block] = []
         for step in _steps(parts):
             if self.repairs and message.data.get("error") and same_model and loses_tools(step, self.package):
-                self.lowered.notes += [
-                    Origin(message.id, part.id) for part in step if isinstance(part, ToolPart)
-                ]
+                self.lowered.notes += [Origin(message.id, part.id) for part in step if isinstance(part, ToolPart)]
                 step = [part for part in step if not isinstance(part, ToolPart)]
             self._step(message, step, same_model, signed, media)
         if media:
@@ -180,9 +177,7 @@ class _Lowering:
         if part.provider_executed:
             shared["providerExecuted"] = True
         metadata = {
-            key: value
-            for key, value in _object(part.data.get("metadata")).items()
-            if key != "providerExecuted"
+            key: value for key, value in _object(part.data.get("metadata")).items() if key != "providerExecuted"
         }
         if same_model and metadata:
             shared["providerMetadata"] = _checked(metadata, origin)
@@ -210,7 +205,8 @@ class _Lowering:
         return {"type": "error", "value": INTERRUPTED} if part.status in ("pending", "running") else None
 
     def _output(self, output: Any, attachments: Any, origin: Origin, media: list[_Block]) -> dict[str, Any]:
-        """A completed call's output; attachments the package cannot keep inside a result go to ``media`` (6.1 step 5)."""
+        """A completed call's output; attachments the package cannot keep inside a result go to ``media`` (6.1 step
+        5)."""
         kept: list[dict[str, Any]] = []
         for item in attachments if isinstance(attachments, list) else ():
             mime, url = _object(item).get("mime"), _object(item).get("url")
@@ -310,7 +306,8 @@ def _has_signature(part: ReasoningPart) -> bool:
 
 
 def _finite(value: Any) -> Any:
-    """``value`` as it arrives on the wire: a number beyond a double's range is Infinity to JavaScript, and null when it is written."""
+    """``value`` as it arrives on the wire: a number beyond a double's range is Infinity to JavaScript, and null when it
+    is written."""
     stack = [value]
     while stack:
         item = stack.pop()

@@ -33,8 +33,8 @@ _STATE_KEYS = {
     "google-vertex": "google",
     "google-vertex-anthropic": "anthropic",
 }
-"""Providers whose route keys its provider state by another name than the provider's id (format B3: the route's key, else the
-name of the client's provider module)."""
+"""Providers whose route keys its provider state by another name than the provider's id (format B3: the route's key,
+else the name of the client's provider module)."""
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
@@ -49,13 +49,12 @@ class Call:
     repairs: bool
 
 
-def lower_v2(
-    session: Session, target: Target, repairs: bool = True, generation: int | None = None
-) -> Lowered:
-    """The canonical messages that ``session``'s V2 client sends to ``target`` next; with ``repairs`` the two fixes of design 6.
+def lower_v2(session: Session, target: Target, repairs: bool = True, generation: int | None = None) -> Lowered:
+    """The canonical messages that ``session``'s V2 client sends to ``target`` next; with ``repairs`` the two fixes of
+    design 6.
 
-    Raises:
-        LoweringError: kind ``decode`` where a replayed row does not decode, ``lower`` where a canonical message is refused.
+    Raises: LoweringError: kind ``decode`` where a replayed row does not decode, ``lower`` where a canonical message is
+        refused.
     """
     return lower_messages(select_v2(session, target, generation), target, repairs)
 
@@ -109,9 +108,7 @@ def _user(message: Message, call: Call) -> list[CanonicalMessage]:
     elif generation == 2:
         content = _separated(content + attachments.second(files))
     else:
-        skills = [
-            {"type": "text", "text": skill["text"]} for skill in data.get("skills", []) if "text" in skill
-        ]
+        skills = [{"type": "text", "text": skill["text"]} for skill in data.get("skills", []) if "text" in skill]
         content = skills + content + attachments.third(files)
     if not content:
         return []
@@ -164,8 +161,7 @@ def _shell(message: Message, call: Call) -> list[CanonicalMessage]:
         return []
     return _user_text(
         message,
-        "The following shell command was executed by the user:\n\n"
-        f"Command:\n{data['command']}\n\nOutput:\n{output}",
+        f"The following shell command was executed by the user:\n\nCommand:\n{data['command']}\n\nOutput:\n{output}",
     )
 
 

@@ -46,11 +46,9 @@ class _Turn:
         return {self.key: state}
 
 
-def lower_assistant(
-    message: Message, provider: str, model: str, key: str, repairs: bool, lowered: Lowered
-) -> None:
-    """Appends what ``message`` becomes for a call to ``provider``/``model``. Raises ``LoweringError`` (kind ``lower``) for a
-    tool result that the canonical message refuses."""
+def lower_assistant(message: Message, provider: str, model: str, key: str, repairs: bool, lowered: Lowered) -> None:
+    """Appends what ``message`` becomes for a call to ``provider``/``model``. Raises ``LoweringError`` (kind ``lower``)
+    for a tool result that the canonical message refuses."""
     turn = _Turn(message, provider, model, key)
     parts: Sequence[Part] = message.parts
     if repairs:
@@ -110,7 +108,8 @@ def _text(part: Part, turn: _Turn) -> _Json | None:
 
 
 def _reasoning(part: ReasoningPart, turn: _Turn) -> _Json | None:
-    """A reasoning part; text after a model switch or (from generation 2 on) a failure; None where nothing is left of it."""
+    """A reasoning part; text after a model switch or (from generation 2 on) a failure; None where nothing is left of
+    it."""
     text = part.text
     stays = turn.same_model if turn.generation == 1 else turn.reuse and not turn.interrupted
     if not stays:
@@ -214,7 +213,8 @@ def _result(part: ToolPart, generation: int, hosted: bool, place: tuple[int, Ori
 
 
 def _stored_result(stored: Any, otherwise: str, place: tuple[int, Origin]) -> _Json:
-    """A hosted tool's own result. What looks like a result value keeps its type, so an error can lose its flag (format B3)."""
+    """A hosted tool's own result. What looks like a result value keeps its type, so an error can lose its flag (format
+    B3)."""
     kind = stored.get("type") if isinstance(stored, dict) and "value" in stored else None
     if not isinstance(kind, str) or kind not in _RESULT_TYPES:
         return {"type": otherwise, "value": stored}
@@ -230,7 +230,8 @@ def _stored_result(stored: Any, otherwise: str, place: tuple[int, Origin]) -> _J
 
 
 def _known_content(content: Iterable[_Json]) -> list[_Json]:
-    """Content entries with the keys that the client's schema knows, in its order; others are dropped when a row is decoded."""
+    """Content entries with the keys that the client's schema knows, in its order; others are dropped when a row is
+    decoded."""
     return [item if tuple(item) in (_TEXT_KEYS, _FILE_KEYS) else _known_entry(item) for item in content]
 
 

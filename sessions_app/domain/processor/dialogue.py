@@ -1,4 +1,5 @@
-"""A conversation over a stored session: prompts in, turns written, each request lowered from what is stored (design 7)."""
+"""A conversation over a stored session: prompts in, turns written, each request lowered from what is stored (design
+7)."""
 
 from __future__ import annotations
 
@@ -48,22 +49,19 @@ class Dialogue:
         """The next request, out of the session as it is stored now. Raises ``lowering.LoweringError``."""
         session = dialects.decode(self.engine.store.rows())
         body: Mapping[str, Any] = lowering.body(session, self.target).body
-        return request_body(
-            body, self.target, output=self.output, stream=True, system=self.system, tools=self.tools
-        )
+        return request_body(body, self.target, output=self.output, stream=True, system=self.system, tools=self.tools)
 
     def _processor(self, parent_id: str) -> Processor:
         draft = self._draft(parent_id)
         return Processor(draft, self.shape, self._mint(draft.id), self.price)
 
     def _draft(self, parent_id: str = "") -> Draft:
-        """A message behind everything that is stored: opencode sorts by time, older versions and V2 by id and by seq."""
+        """A message behind everything that is stored: opencode sorts by time, older versions and V2 by id and by
+        seq."""
         rows, now = self.engine.store.rows(), self.engine.around.clock()
         now = max(now, latest_time(rows) + 1)
         mint = Mint(self.engine.around.tails, last_id(rows))
-        seq = 1 + max(
-            (row["seq"] for row in rows.session_message if isinstance(row.get("seq"), int)), default=-1
-        )
+        seq = 1 + max((row["seq"] for row in rows.session_message if isinstance(row.get("seq"), int)), default=-1)
         return Draft(mint.new("msg", now), rows.id, parent_id, self.speaker, now, seq)
 
     def _mint(self, message_id: str) -> Mint:

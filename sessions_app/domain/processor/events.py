@@ -1,7 +1,7 @@
 """What a provider's stream says, whatever the protocol: the events a processor consumes.
 
-An adapter (``providers/``) maps a protocol's stream to these; tools report with ``ToolResult`` and ``ToolError``. ``key`` tells
-blocks of one response apart; ``metadata`` is provider state in its flat form (``{"signature": ...}``).
+An adapter (``providers/``) maps a protocol's stream to these; tools report with ``ToolResult`` and ``ToolError``.
+``key`` tells blocks of one response apart; ``metadata`` is provider state in its flat form (``{"signature": ...}``).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ type FailureKind = Literal[
 class Failure:
     """Why a response did not come to its end.
 
-    ``retryable`` is the provider's own mark, None where it says nothing; ``code`` its error type or code; ``headers`` are in lower
-    case. ``status`` is the HTTP status where there was a response.
+    ``retryable`` is the provider's own mark, None where it says nothing; ``code`` its error type or code; ``headers``
+    are in lower case. ``status`` is the HTTP status where there was a response.
     """
 
     kind: FailureKind
@@ -128,8 +128,9 @@ class ToolInputEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The arguments are complete. ``input`` is what they parse to; ``problem`` says why they are no JSON object ("" = they are)
-    and ``raw`` keeps their text then. ``executed`` by the provider: its result comes by the stream, nobody runs it here."""
+    """The arguments are complete. ``input`` is what they parse to; ``problem`` says why they are no JSON object ("" =
+    they are) and ``raw`` keeps their text then. ``executed`` by the provider: its result comes by the stream, nobody
+    runs it here."""
 
     call_id: str
     name: str

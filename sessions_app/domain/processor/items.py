@@ -1,4 +1,5 @@
-"""What an assistant message consists of while its turn runs, apart from any row shape; shapes (``v1``, ``v2``) write it down."""
+"""What an assistant message consists of while its turn runs, apart from any row shape; shapes (``v1``, ``v2``) write it
+down."""
 
 from __future__ import annotations
 

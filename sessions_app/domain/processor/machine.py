@@ -1,6 +1,7 @@
 """The turn processor's state machine: events of a stream in, writes of one assistant message out (design 7).
 
-It holds what the message is and which items changed since writes were last taken; it never waits, reads a clock or calls anything.
+It holds what the message is and which items changed since writes were last taken; it never waits, reads a clock or
+calls anything.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ FAILED_REASONS = frozenset({"network_error", "error"})
 class Processor:
     """One assistant message in the making.
 
-    ``urgent`` says that writes must be stored before the caller goes on: a call is about to run. ``failure`` is set once the
-    attempt failed, ``ended`` once its stream is over. ``price`` gives a step's cost in dollars.
+    ``urgent`` says that writes must be stored before the caller goes on: a call is about to run. ``failure`` is set
+    once the attempt failed, ``ended`` once its stream is over. ``price`` gives a step's cost in dollars.
     """
 
     def __init__(self, draft: Draft, shape: Shape, mint: Mint, price: Price = lambda usage: 0) -> None:
@@ -270,7 +271,8 @@ class Processor:
         self._changed[item] = None
 
     def _interrupt(self, item: ToolItem, now: int) -> None:
-        """Close a call that nothing will answer any more. One that never ran has no input: its arguments were not complete."""
+        """Close a call that nothing will answer any more. One that never ran has no input: its arguments were not
+        complete."""
         if item.settled:
             return
         item.status, item.error, item.interrupted = "error", ABORTED, True

@@ -1,4 +1,5 @@
-"""The one place where a turn's ids are made, in the client's own form (format A3, A8), and remembered for the attempt in flight."""
+"""The one place where a turn's ids are made, in the client's own form (format A3, A8), and remembered for the attempt
+in flight."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ _SPACE = 1 << 48
 class Mint:
     """Ids that ascend in the order they are made.
 
-    ``tails`` gives 14 random base-62 characters, so that two clients that write one session never make the same id. ``floor`` is the
-    highest id the new ones must sort behind, "" = none. ``attempt`` lists the ids made since ``begin``.
+    ``tails`` gives 14 random base-62 characters, so that two clients that write one session never make the same id.
+    ``floor`` is the highest id the new ones must sort behind, "" = none. ``attempt`` lists the ids made since
+    ``begin``.
     """
 
     def __init__(self, tails: Callable[[], str], floor: str = "") -> None:
@@ -27,7 +29,8 @@ class Mint:
         self.attempt = []
 
     def new(self, prefix: str, now: int) -> str:
-        """An id ``prefix_...`` made at ``now`` (milliseconds). Behind a floor of before a wrap it starts anew: order is by time then."""
+        """An id ``prefix_...`` made at ``now`` (milliseconds). Behind a floor of before a wrap it starts anew: order is
+        by time then."""
         stamp = stamp_of(now)
         if stamp <= self._last and self._last - stamp < _SPACE // 2:
             stamp = self._last + 1

@@ -28,8 +28,8 @@ class TurnStore(Protocol):
 
 
 class Feed(Protocol):
-    """One provider response and the tools it calls, as one sequence of events that ends with ``Finish`` or ``StreamError``, and with the
-    results of all the tools that were started."""
+    """One provider response and the tools it calls, as one sequence of events that ends with ``Finish`` or
+    ``StreamError``, and with the results of all the tools that were started."""
 
     def __iter__(self) -> Iterator[Event]: ...
 
@@ -70,8 +70,9 @@ type Status = Retrying | Busy | Idle
 class Surroundings:
     """Time and cancelling, as the caller has them.
 
-    ``clock`` gives milliseconds since the epoch; ``sleep`` takes milliseconds and may return early where the turn was aborted;
-    ``aborted`` says whether it was; ``tails`` gives the random end of an id; ``publish`` hears what the turn does.
+    ``clock`` gives milliseconds since the epoch; ``sleep`` takes milliseconds and may return early where the turn was
+    aborted; ``aborted`` says whether it was; ``tails`` gives the random end of an id; ``publish`` hears what the turn
+    does.
     """
 
     clock: Callable[[], int]

@@ -1,4 +1,5 @@
-"""What a request needs beside the lowered history: how much may be answered, whether it streams, system prompt, tools, thinking."""
+"""What a request needs beside the lowered history: how much may be answered, whether it streams, system prompt, tools,
+thinking."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def request_body(
     system: str | None = None,
     tools: Sequence[ToolSpec] = (),
 ) -> dict[str, Any]:
-    """The request for a lowered ``body``, which itself is left alone. ``system`` None keeps what the body has in its place.
+    """The request for a lowered ``body``, which itself is left alone. ``system`` None keeps what the body has in its
+    place.
 
     Raises ``ValueError`` for a protocol that no provider stream speaks.
     """
@@ -69,8 +71,7 @@ def _anthropic(
         request["system"] = system
     if tools:
         request["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": _schema(tool)}
-            for tool in tools
+            {"name": tool.name, "description": tool.description, "input_schema": _schema(tool)} for tool in tools
         ]
     return request | ({"stream": True} if stream else {})
 

@@ -27,14 +27,13 @@ _CODES: Final = frozenset(
     }
 )
 """Types of errors that come inside a stream, where no HTTP status speaks (wire-rules 0.1)."""
-_WORDS: Final = re.compile(
-    r"overloaded|too many requests|rate limit|temporarily unavailable|try again later", re.I
-)
+_WORDS: Final = re.compile(r"overloaded|too many requests|rate limit|temporarily unavailable|try again later", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """``tries`` of one step in all, the first included; ``total`` milliseconds from its start within which another may begin."""
+    """``tries`` of one step in all, the first included; ``total`` milliseconds from its start within which another may
+    begin."""
 
     tries: int = 8
     total: int = 600_000
@@ -54,7 +53,8 @@ USUAL: Final = RetryPolicy()
 
 
 def retryable(failure: Failure) -> bool:
-    """5xx, 429, overloaded, resets, cuts, decompression, time-outs and what the provider marks; never an overflow, auth or other 4xx."""
+    """5xx, 429, overloaded, resets, cuts, decompression, time-outs and what the provider marks; never an overflow, auth
+    or other 4xx."""
     if failure.kind in _NEVER:
         return False
     if failure.kind in _ALWAYS:
@@ -67,7 +67,8 @@ def retryable(failure: Failure) -> bool:
 
 
 def asked_wait(headers: Mapping[str, str], now: int) -> int | None:
-    """What the provider asks for: ``retry-after-ms``, else ``retry-after`` in seconds or as an HTTP date; None where it asks nothing usable."""
+    """What the provider asks for: ``retry-after-ms``, else ``retry-after`` in seconds or as an HTTP date; None where it
+    asks nothing usable."""
     exact = _number(headers.get("retry-after-ms", ""))
     if exact is not None:
         return round(exact)
@@ -96,8 +97,8 @@ _DATES: Final = tuple(
 
 
 def http_date(text: str) -> int | None:
-    """An HTTP date (any of its three forms) as milliseconds since the epoch, None for other text. By hand: names of months are English
-    whatever the machine's locale."""
+    """An HTTP date (any of its three forms) as milliseconds since the epoch, None for other text. By hand: names of
+    months are English whatever the machine's locale."""
     for form in _DATES:
         match = form.fullmatch(text)
         if match is None or match["mon"] not in _MONTHS:

@@ -19,7 +19,8 @@ type Table = Literal["message", "part", "session_message"]
 
 @dataclass(frozen=True, slots=True)
 class RowPut:
-    """The row with this id becomes ``row``: its usual columns, ``data`` as JSON text. A store adds the columns its table has beside."""
+    """The row with this id becomes ``row``: its usual columns, ``data`` as JSON text. A store adds the columns its
+    table has beside."""
 
     table: Table
     row: Row

@@ -1,4 +1,5 @@
-"""Summarising a history in pieces, and the rows that the client itself would have written for a compaction (rules 2.5, format A3, B2)."""
+"""Summarising a history in pieces, and the rows that the client itself would have written for a compaction (rules 2.5,
+format A3, B2)."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ _LEAST_PIECE: Final = 200
 
 
 def history_text(session: Session) -> Conversation:
-    """What is to be summarised: plain text, media as a line each, outputs and arguments cut, so that no malformed part can stop it."""
+    """What is to be summarised: plain text, media as a line each, outputs and arguments cut, so that no malformed part
+    can stop it."""
     if session.dialect == "opencode-v2":
         return conversation_v2(session)
     history = conversation(session, whole=True)
@@ -49,7 +51,8 @@ def _cut_call(line: str) -> str:
 
 
 def piece(text: str, start: int, size: int) -> str:
-    """The next piece of a history: at most ``size`` characters, ending between two entries where one ends in its second half."""
+    """The next piece of a history: at most ``size`` characters, ending between two entries where one ends in its second
+    half."""
     end = min(len(text), start + max(size, _LEAST_PIECE))
     if end < len(text):
         cut = text.rfind("\n\n[", start + (end - start) // 2, end)
@@ -58,7 +61,8 @@ def piece(text: str, start: int, size: int) -> str:
 
 
 def summary_body(text: str, prior: str, target: Target) -> dict[str, Any]:
-    """The body that asks for a summary of ``text``, told what went before in ``prior`` ("" = nothing), in the target's protocol."""
+    """The body that asks for a summary of ``text``, told what went before in ``prior`` ("" = nothing), in the target's
+    protocol."""
     ask = _ON.format(prior=prior) if prior else _ANEW
     prompt = f"{_TASK}\n\n<conversation>\n{_sendable(text)}\n</conversation>\n\n{_sendable(ask)}"
     if target.protocol == "openai-responses":
@@ -133,9 +137,7 @@ def _v1_rows(
     puts += [write for write in machine.writes(now + 3) if isinstance(write, RowPut)]
     known = {"message": _columns(rows.messages), "part": _columns(rows.parts)}
     inserts = [
-        RowChange(
-            put.table, {"id": put.id}, None, {name: put.row.get(name) for name in known[put.table] or put.row}
-        )
+        RowChange(put.table, {"id": put.id}, None, {name: put.row.get(name) for name in known[put.table] or put.row})
         for put in puts
     ]
     return (*inserts, *_session_change(rows.session))
@@ -148,9 +150,7 @@ def _session_change(row: Row) -> tuple[RowChange, ...]:
     return (RowChange("session", {"id": row["id"]}, row, {**row, "time_compacting": None}),)
 
 
-def _v2_row(
-    rows: SessionRows, session: Session, summary: str, now: int, tails: Callable[[], str]
-) -> RowChange:
+def _v2_row(rows: SessionRows, session: Session, summary: str, now: int, tails: Callable[[], str]) -> RowChange:
     """A finished compaction as the session's generation has it."""
     generation = max((message.generation for message in session.v2), default=3)
     seq = 1 + max((row["seq"] for row in rows.session_message if isinstance(row.get("seq"), int)), default=-1)

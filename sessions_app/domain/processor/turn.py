@@ -26,7 +26,8 @@ class WorkTree(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Runs steps. ``every`` is how long (milliseconds) pieces of text may wait to be stored: they are written together, not each."""
+    """Runs steps. ``every`` is how long (milliseconds) pieces of text may wait to be stored: they are written together,
+    not each."""
 
     store: TurnStore
     connect: Connect
@@ -93,8 +94,8 @@ class Engine:
             feed.close()
 
     def _consume(self, processor: Processor, feed: Feed) -> None:
-        """Until the response is over and its tools have ended. A tool that runs is waited for also where the stream broke: what it did
-        is done, and its result is the only record of it."""
+        """Until the response is over and its tools have ended. A tool that runs is waited for also where the stream
+        broke: what it did is done, and its result is the only record of it."""
         clock, due = self.around.clock, self.around.clock() + self.every
         events = iter(feed)
         while not (processor.ended and not processor.running):
@@ -139,8 +140,8 @@ def run_turn(
     body: Callable[[], Mapping[str, Any]],
     steps: int = 50,
 ) -> TurnEnd:
-    """Steps until the model is done, one assistant message each. ``draft`` begins the next message, ``body`` makes the request out of
-    what is stored by then."""
+    """Steps until the model is done, one assistant message each. ``draft`` begins the next message, ``body`` makes the
+    request out of what is stored by then."""
     made: list[Draft] = []
     for _ in range(steps):
         engine.around.publish(Busy())

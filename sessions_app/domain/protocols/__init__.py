@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A wire format. ``package`` holds ``v1`` and ``v2`` (the writers of either client, ``write(lowered, target)``), ``rules``
-    (``check``, ``not_checkable``) and the facts of its rules. ``title`` is for people; ``verified`` says that recordings confirm
-    the V1 writer (design 6)."""
+    """A wire format. ``package`` holds ``v1`` and ``v2`` (the writers of either client, ``write(lowered, target)``),
+    ``rules`` (``check``, ``not_checkable``) and the facts of its rules. ``title`` is for people; ``verified`` says that
+    recordings confirm the V1 writer (design 6)."""
 
     name: ProtocolName
     package: str
@@ -74,7 +74,8 @@ REGISTRY: dict[str, Protocol] = {
 def judge(body: Body, target: Target) -> Verdict:
     """What the provider would answer to this body: it is accepted exactly when no rule is broken for certain.
 
-    The body must already end in the prompt that would be sent ("continue", design 2), so that tail rules speak of the request.
+    The body must already end in the prompt that would be sent ("continue", design 2), so that tail rules speak of the
+    request.
     """
     from sessions_app.domain.verdict import Verdict
 

@@ -1,4 +1,5 @@
-"""What every protocol's rules share: the request under judgement, and how a broken rule is written down (wire-rules 0, 6.6)."""
+"""What every protocol's rules share: the request under judgement, and how a broken rule is written down (wire-rules 0,
+6.6)."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class RuleFacts:
-    """A rule of wire-rules: its tag, how sure it is, when a provider looks at it, and the faults of rules.md it can come from."""
+    """A rule of wire-rules: its tag, how sure it is, when a provider looks at it, and the faults of rules.md it can
+    come from."""
 
     tag: Tag
     certainty: Certainty
@@ -37,7 +39,8 @@ class RuleFacts:
 
 @dataclass(slots=True)
 class Request:
-    """A body that is to be judged for a target. ``soft`` names rules that this server is not known to enforce: warnings."""
+    """A body that is to be judged for a target. ``soft`` names rules that this server is not known to enforce:
+    warnings."""
 
     body: dict[str, Any]
     target: Target
@@ -50,7 +53,8 @@ class Request:
         self.model = model_facts(self.target.model)
 
     def list_of(self, key: str) -> list[dict[str, Any]]:
-        """The objects under a key of the body; anything else there counts as an empty object, so that indexes stay right."""
+        """The objects under a key of the body; anything else there counts as an empty object, so that indexes stay
+        right."""
         return objects(self.body.get(key))
 
     def origin(self, pointer: Pointer) -> Origin:
@@ -72,8 +76,8 @@ class Request:
         tag: Tag | None = None,
         faults: tuple[str, ...] | None = None,
     ) -> Violation:
-        """The rule is broken at ``pointer``. ``doubtful`` makes it a warning (certainty "uncertain"), as do a soft rule of this
-        server and a request rule on a model that is not in the table."""
+        """The rule is broken at ``pointer``. ``doubtful`` makes it a warning (certainty "uncertain"), as do a soft rule
+        of this server and a request rule on a model that is not in the table."""
         facts = self.facts[rule]
         tag = tag or facts.tag
         doubtful = doubtful or rule in self.soft or (tag == "R" and not self.model.known)
@@ -91,9 +95,7 @@ class Request:
         )
 
 
-def run[View](
-    request: Request, view: View, checks: Iterable[Callable[[View], Iterator[Violation]]]
-) -> list[Violation]:
+def run[View](request: Request, view: View, checks: Iterable[Callable[[View], Iterator[Violation]]]) -> list[Violation]:
     """All broken rules, in the order the provider would look: the first is the one it most likely answers with.
 
     ``view`` is the body as the protocol's checks want to read it, made once for all of them.
@@ -104,8 +106,8 @@ def run[View](
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """A JSON array as objects, {} for members that are none; [] for what is no array. Nobody changes what it gives: it may be the
-    array itself."""
+    """A JSON array as objects, {} for members that are none; [] for what is no array. Nobody changes what it gives: it
+    may be the array itself."""
     if not isinstance(value, list):
         return []
     for member in value:
@@ -120,7 +122,8 @@ def text_of(value: Any) -> str:
 
 
 def lone_surrogates(value: Any, pointer: Pointer = ()) -> Iterator[Pointer]:
-    """Where strings (or keys) hold half a surrogate pair, which no provider's JSON reader takes (A31). Linear, no recursion."""
+    """Where strings (or keys) hold half a surrogate pair, which no provider's JSON reader takes (A31). Linear, no
+    recursion."""
     stack: list[tuple[Any, Pointer]] = [(value, pointer)]
     while stack:
         item, at = stack.pop()
@@ -130,14 +133,10 @@ def lone_surrogates(value: Any, pointer: Pointer = ()) -> Iterator[Pointer]:
         elif isinstance(item, dict):
             if any(_halved(key) for key in item):
                 yield at
-            stack.extend(
-                (member, (*at, key)) for key, member in item.items() if isinstance(member, (str, dict, list))
-            )
+            stack.extend((member, (*at, key)) for key, member in item.items() if isinstance(member, (str, dict, list)))
         elif isinstance(item, list):
             stack.extend(
-                (member, (*at, index))
-                for index, member in enumerate(item)
-                if isinstance(member, (str, dict, list))
+                (member, (*at, index)) for index, member in enumerate(item) if isinstance(member, (str, dict, list))
             )
 
 

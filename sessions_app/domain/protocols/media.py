@@ -23,8 +23,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}\Z")
 class Sniffed:
     """``mime`` is "" for bytes of no known image or PDF type. ``width`` and ``height`` are pixels, 0 where not found.
 
-    ``encoded`` is the length of the base64 text in characters, which is what Anthropic's limit counts; ``valid`` says that
-    the text is base64 as far as it was looked at (alphabet over the whole text, padding at its end)."""
+    ``encoded`` is the length of the base64 text in characters, which is what Anthropic's limit counts; ``valid`` says
+    that the text is base64 as far as it was looked at (alphabet over the whole text, padding at its end)."""
 
     mime: str
     width: int

@@ -1,7 +1,7 @@
 """Provider ids the clients know: which wire format, which package, which strict-server profile (design 2, "target").
 
-Data only. Facts: wire-rules 2c (strict servers), 6.1 (packages); the rest is the public catalogue of provider ids that the
-V1 client ships with. A provider that is not listed is a compatible server of unknown make.
+Data only. Facts: wire-rules 2c (strict servers), 6.1 (packages); the rest is the public catalogue of provider ids that
+the V1 client ships with. A provider that is not listed is a compatible server of unknown make.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ DEFAULT_PACKAGE: dict[ProtocolName, str] = {
 """The package that writes a protocol where the provider's own does not."""
 
 OLDER_ANTHROPIC = "anthropic-older"
-"""Profile of servers that speak anthropic-messages and are not run by a vendor we know (protocols/anthropic_messages/profiles.py)."""
+"""Profile of servers that speak anthropic-messages and are not run by a vendor we know
+(protocols/anthropic_messages/profiles.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,7 @@ PROVIDERS: dict[str, Provider] = {
     "anthropic": Provider("anthropic-messages", ANTHROPIC, hosts=("anthropic.com",)),
     "google-vertex-anthropic": Provider("anthropic-messages", VERTEX_CLAUDE),
     "kimi-for-coding": Provider("anthropic-messages", ANTHROPIC, OLDER_ANTHROPIC, hosts=("kimi.com",)),
-    "minimax": Provider(
-        "anthropic-messages", ANTHROPIC, OLDER_ANTHROPIC, hosts=("minimax.io", "minimaxi.com")
-    ),
+    "minimax": Provider("anthropic-messages", ANTHROPIC, OLDER_ANTHROPIC, hosts=("minimax.io", "minimaxi.com")),
     "openai": Provider("openai-responses", OPENAI, "openai", hosts=("openai.com", "chatgpt.com")),
     "xai": Provider("openai-responses", "@ai-sdk/xai", "xai", hosts=("x.ai",)),
     "azure": _AZURE,
@@ -148,7 +147,8 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")  # noqa: S104 - nam
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a provider's model goes: protocol, package and profile. ``known`` is false for an id that the table does not list."""
+    """Where a provider's model goes: protocol, package and profile. ``known`` is false for an id that the table does
+    not list."""
 
     protocol: ProtocolName
     package: str
@@ -157,8 +157,8 @@ class Route:
 
 
 def route(provider: str, model: str, base_url: str = "") -> Route:
-    """The way of ``provider/model``; an unknown provider is recognised by the host of ``base_url``, else by the model id alone
-    (design 2: an id with "claude" speaks anthropic-messages, every other openai-chat)."""
+    """The way of ``provider/model``; an unknown provider is recognised by the host of ``base_url``, else by the model
+    id alone (design 2: an id with "claude" speaks anthropic-messages, every other openai-chat)."""
     entry = PROVIDERS.get(provider.lower()) or _by_host(base_url)
     if entry is None:
         if "claude" in model.lower():

@@ -1,7 +1,8 @@
-"""From canonical messages to the prompt that the V1 client's provider packages are handed (wire-rules 6.1 steps 8 and 9).
+"""From canonical messages to the prompt that the V1 client's provider packages are handed (wire-rules 6.1 steps 8 and
+9).
 
-Step 8 (the AI SDK) resolves files and merges results, step 9 (the client's own transform) adapts the prompt to package and model.
-Cache marks (9.3) are left out: no rule of a history depends on them.
+Step 8 (the AI SDK) resolves files and merges results, step 9 (the client's own transform) adapts the prompt to package
+and model. Cache marks (9.3) are left out: no rule of a history depends on them.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ _MISTRAL: Final = ("mistral", "devstral", "codestral", "pixtral", "mixtral")
 
 @dataclass(slots=True)
 class PromptMessage:
-    """``blocks`` are canonical parts; a user's ``media`` has become ``file`` with ``mediaType`` and ``data`` (base64) or ``url``.
-    ``origins`` run beside ``blocks``. ``fields`` are members that the transform adds to the written message."""
+    """``blocks`` are canonical parts; a user's ``media`` has become ``file`` with ``mediaType`` and ``data`` (base64)
+    or ``url``. ``origins`` run beside ``blocks``. ``fields`` are members that the transform adds to the written
+    message."""
 
     role: str
     blocks: list[dict[str, Any]]
@@ -62,7 +64,8 @@ class PromptMessage:
 
 
 def prompt(lowered: Lowered, target: Target) -> list[PromptMessage]:
-    """The prompt for ``target``. Raises ``LoweringError`` with the client's words for a file it cannot load (6.8 F6)."""
+    """The prompt for ``target``. Raises ``LoweringError`` with the client's words for a file it cannot load (6.8
+    F6)."""
     messages = _converted(lowered)
     _replace_unreadable(messages, target)
     for message in messages:
@@ -72,7 +75,8 @@ def prompt(lowered: Lowered, target: Target) -> list[PromptMessage]:
 
 
 def grouped(messages: Iterable[PromptMessage]) -> Iterator[list[PromptMessage]]:
-    """Messages as the block formats merge them: user and tool messages in a row are one, assistant messages in a row too."""
+    """Messages as the block formats merge them: user and tool messages in a row are one, assistant messages in a row
+    too."""
     group: list[PromptMessage] = []
     for message in messages:
         if group and (group[0].role == "assistant") != (message.role == "assistant"):
@@ -88,9 +92,7 @@ def decoded_text(data: str) -> str:
     try:
         raw = base64.b64decode(data + "=" * (-len(data) % 4), validate=True)
     except (binascii.Error, ValueError):
-        raw = _PERCENT.sub(
-            lambda match: bytes.fromhex(match[1].decode()), data.encode("utf-8", "surrogatepass")
-        )
+        raw = _PERCENT.sub(lambda match: bytes.fromhex(match[1].decode()), data.encode("utf-8", "surrogatepass"))
     return raw.decode("utf-8", "replace")
 
 
@@ -154,8 +156,9 @@ def _replace_unreadable(messages: Iterable[PromptMessage], target: Target) -> No
 
 
 def assumed_input(target: Target) -> tuple[str, ...]:
-    """Input modalities of a model whose configuration is not known: images everywhere; PDF where a catalogued provider's package
-    has documents; sound and video on Gemini only. The client takes all but text as not readable until the configuration says so."""
+    """Input modalities of a model whose configuration is not known: images everywhere; PDF where a catalogued
+    provider's package has documents; sound and video on Gemini only. The client takes all but text as not readable
+    until the configuration says so."""
     if target.protocol == "gemini":
         return ("text", "image", "pdf", "audio", "video")
     documents = target.provider in PROVIDERS and target.protocol != "openai-chat"
@@ -181,7 +184,8 @@ def _modality(media_type: str) -> str:
 
 
 def _well_formed(block: dict[str, Any]) -> dict[str, Any]:
-    """9.2a: lone surrogates become U+FFFD in text, reasoning and the text of results; not in inputs, JSON results or names."""
+    """9.2a: lone surrogates become U+FFFD in text, reasoning and the text of results; not in inputs, JSON results or
+    names."""
     kind = block["type"]
     if kind in ("text", "reasoning"):
         text = block["text"]
@@ -193,11 +197,7 @@ def _well_formed(block: dict[str, Any]) -> dict[str, Any]:
     if result["type"] == "content":
         items = [_well_formed(item) if item["type"] == "text" else item for item in value]
         return {**block, "result": {**result, "value": items}}
-    if (
-        not isinstance(value, str)
-        or value.isascii()
-        or (result["type"] == "error" and block.get("providerExecuted"))
-    ):
+    if not isinstance(value, str) or value.isascii() or (result["type"] == "error" and block.get("providerExecuted")):
         return block
     text = replaced(value)
     return block if text is value else {**block, "result": {**result, "value": text}}
@@ -226,9 +226,7 @@ def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMes
     field_name = target.capabilities.interleaved
     if "deepseek" in model:
         for message in messages:
-            if message.role == "assistant" and not any(
-                block["type"] == "reasoning" for block in message.blocks
-            ):
+            if message.role == "assistant" and not any(block["type"] == "reasoning" for block in message.blocks):
                 message.blocks = [*message.blocks, {"type": "reasoning", "text": ""}]
                 message.origins = [*message.origins, NOBODY]
         # Such a model behaves as if it had the field without configuration (6.8 F12).
@@ -261,9 +259,7 @@ def _rename_calls(messages: Iterable[PromptMessage], rename: Callable[[str], str
     for message in messages:
         if any(block["type"] in ("tool-call", "tool-result") for block in message.blocks):
             message.blocks = [
-                {**block, "id": rename(block["id"])}
-                if block["type"] in ("tool-call", "tool-result")
-                else block
+                {**block, "id": rename(block["id"])} if block["type"] in ("tool-call", "tool-result") else block
                 for block in message.blocks
             ]
 
@@ -282,9 +278,7 @@ def _interleave(messages: Iterable[PromptMessage], name: str) -> None:
     """9.2f: reasoning goes into a member of the message, also when there is none."""
     for message in messages:
         if message.role == "assistant":
-            message.fields[name] = "".join(
-                block["text"] for block in message.blocks if block["type"] == "reasoning"
-            )
+            message.fields[name] = "".join(block["text"] for block in message.blocks if block["type"] == "reasoning")
             message.keep(lambda block: block["type"] != "reasoning")
 
 

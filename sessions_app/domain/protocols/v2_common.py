@@ -1,4 +1,5 @@
-"""What the V2 client's protocol modules share (wire-rules 6.3, July packages/llm): texts, media, system updates, cache marks."""
+"""What the V2 client's protocol modules share (wire-rules 6.3, July packages/llm): texts, media, system updates, cache
+marks."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def unsupported(route: str, role: str, kinds: tuple[str, ...], origin: Origin) -
 
 
 def sendable(lowered: Lowered) -> list[tuple[CanonicalMessage, list[Origin]]]:
-    """The canonical messages with their origins, without generation 3's effort updates, which these protocols cannot say."""
+    """The canonical messages with their origins, without generation 3's effort updates, which these protocols cannot
+    say."""
     return [
         (message, origins)
         for message, origins in zip(lowered.messages, lowered.origins, strict=True)

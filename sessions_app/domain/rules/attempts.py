@@ -29,11 +29,7 @@ def find_open_turns(context: Context) -> Iterator[Finding]:
     for message in context.messages:
         if message.is_assistant and message.completed_at is None and not message.fault:
             yield _open(message)
-        elif (
-            is_v2(message)
-            and message.kind in ("compaction", "shell")
-            and message.data.get("status") == "running"
-        ):
+        elif is_v2(message) and message.kind in ("compaction", "shell") and message.data.get("status") == "running":
             yield _open_row(message)
     since = context.session.rows.session.get("time_compacting")
     if isinstance(since, int) and since:
@@ -59,9 +55,7 @@ def _open(message: Message) -> Finding:
         if is_v2(message) and "finish" not in message.data:
             edits.append(Edit(("finish",), "error"))
     label = (
-        "Set its end time"
-        if useful or message.error
-        else "Set its end time and an aborted error: it produced nothing"
+        "Set its end time" if useful or message.error else "Set its end time and an aborted error: it produced nothing"
     )
     operation = edit_message(message, edits, "nothing ended this turn")
     return Finding(
@@ -161,9 +155,7 @@ def _leftover(context: Context, message: Message, attempt: Attempt) -> Finding:
         )
         summary = f"A failed attempt in {message.id} ran {', '.join(tool.tool for tool in ran)}; its parts stand beside the retry's"
     else:
-        choices = (
-            _discard("discard", "Remove the failed attempt's parts; it ran nothing", parts, why, "safe"),
-        )
+        choices = (_discard("discard", "Remove the failed attempt's parts; it ran nothing", parts, why, "safe"),)
         summary = f"A failed attempt in {message.id} left {len(parts)} parts before the retry's"
     return Finding(
         "failed-attempt-leftovers",
@@ -178,9 +170,7 @@ def _leftover(context: Context, message: Message, attempt: Attempt) -> Finding:
 
 
 def _discard(name: str, label: str, parts: list[Part], why: str, safety: str = "lossy") -> Choice:
-    return Choice(
-        name, label, "safe" if safety == "safe" else "lossy", tuple(delete_part(part, why) for part in parts)
-    )
+    return Choice(name, label, "safe" if safety == "safe" else "lossy", tuple(delete_part(part, why) for part in parts))
 
 
 def find_lost_boundaries(context: Context) -> Iterator[Finding]:
@@ -226,8 +216,8 @@ def _of_next_response(message: Message, part: Part) -> bool:
 
 
 def _boundary(context: Context, message: Message, last: Part, previous: Part | None, part: Part) -> Finding:
-    """``last`` is the step-finish before the part, which proves a new step; or a call, which may also be of the same response:
-    then it is an offer, unless the target refuses it."""
+    """``last`` is the step-finish before the part, which proves a new step; or a call, which may also be of the same
+    response: then it is an offer, unless the target refuses it."""
     proven = isinstance(last, StepFinishPart)
     severity, details = context.severity(
         "at-risk" if proven else "info",

@@ -39,9 +39,9 @@ class Choice:
 class Finding:
     """One fault that a rule found, at named messages and parts.
 
-    ``choices`` holds the ways to repair it, the recommended one first; ``safety`` is that one's, or "manual" where nothing is done
-    unless a choice is named. ``offered`` marks an open choice: it is repaired only where its rule or itself is asked for.
-    ``mark`` tells findings of one rule at the same place apart.
+    ``choices`` holds the ways to repair it, the recommended one first; ``safety`` is that one's, or "manual" where
+    nothing is done unless a choice is named. ``offered`` marks an open choice: it is repaired only where its rule or
+    itself is asked for. ``mark`` tells findings of one rule at the same place apart.
     """
 
     rule: str
@@ -59,9 +59,7 @@ class Finding:
     def key(self) -> str:
         """Stable over re-scans of the same rows: rule code and a digest of where it is."""
         place = json.dumps([self.messages, self.parts, self.mark])
-        return (
-            f"{self.rule}:{hashlib.blake2b(place.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
-        )
+        return f"{self.rule}:{hashlib.blake2b(place.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
 
     @property
     def open_choice(self) -> bool:
@@ -73,8 +71,9 @@ class Finding:
 class Rule:
     """A kind of fault. The texts are what the user reads: plain sentences.
 
-    ``severity`` is the one when its own target refuses the session; ``order`` says when its repair is planned (lower first: root causes
-    and small changes before what only follows from them); ``live`` marks repairs that are refused while a client has the file open.
+    ``severity`` is the one when its own target refuses the session; ``order`` says when its repair is planned (lower
+    first: root causes and small changes before what only follows from them); ``live`` marks repairs that are refused
+    while a client has the file open.
     """
 
     code: str
@@ -109,9 +108,10 @@ class Located:
 class Facts:
     """What is known about the store and the machine, none of it in the session's rows. Empty = not known.
 
-    ``client`` is the client version that health is judged for. ``holders`` names the processes that have the file open. ``schema`` maps
-    table to columns. ``native`` says that the file is attached in its native place, so ``directories`` (path -> does it exist) may be used.
-    ``complete`` says that ``rows.projects`` and ``sessions`` hold everything the store has. ``now`` is in ms.
+    ``client`` is the client version that health is judged for. ``holders`` names the processes that have the file open.
+    ``schema`` maps table to columns. ``native`` says that the file is attached in its native place, so ``directories``
+    (path -> does it exist) may be used. ``complete`` says that ``rows.projects`` and ``sessions`` hold everything the
+    store has. ``now`` is in ms.
     """
 
     client: str = "1.18.33"
@@ -125,14 +125,15 @@ class Facts:
     reads: Literal["", "opencode-v1", "opencode-v2"] = ""
     """The history that the client of this store now reads ("" = not known)."""
     beside: frozenset[str] | None = None
-    """Of a storage tree with its client's database beside it: the sessions that the database holds (None = no such database)."""
+    """Of a storage tree with its client's database beside it: the sessions that the database holds (None = no such
+    database)."""
     check: tuple[str, ...] = ()
     """What SQLite's quick_check reported, where it reported anything but ok."""
     located: tuple[Located, ...] = ()
     now: int | None = None
     history: Callable[[str], Sequence[tuple[str, int]]] | None = field(default=None, compare=False)
-    """Given a message id, the (id, time_created) of every message of the stored session that holds it, in order; () where none
-    does. Looked up only when a rule needs it (a fork's pointers into its parent, rules 2.20)."""
+    """Given a message id, the (id, time_created) of every message of the stored session that holds it, in order; ()
+    where none does. Looked up only when a rule needs it (a fork's pointers into its parent, rules 2.20)."""
 
 
 class Context:
@@ -197,11 +198,7 @@ class Context:
     @cached_property
     def sent_messages(self) -> frozenset[str]:
         """Messages of which something is sent."""
-        return (
-            frozenset(origin.message for origin in self.body.provenance.values())
-            if self.body
-            else frozenset()
-        )
+        return frozenset(origin.message for origin in self.body.provenance.values()) if self.body else frozenset()
 
     @cached_property
     def sent_parts(self) -> frozenset[str]:
@@ -216,9 +213,7 @@ class Context:
     def violations(self) -> tuple[Violation, ...]:
         return self.verdict.violations if self.verdict else ()
 
-    def refusal(
-        self, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()
-    ) -> Violation | None:
+    def refusal(self, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()) -> Violation | None:
         """The first violation that names one of the parts, or one of the messages as a whole.
 
         With ``codes`` only a violation that can come from one of these rules counts.
@@ -257,7 +252,8 @@ class Context:
     def severity(
         self, otherwise: Severity, *codes: str, messages: Iterable[str] = (), parts: Iterable[str] = ()
     ) -> tuple[Severity, dict[str, Any]]:
-        """``blocked`` and the refusal's details where its own target refuses it there, else ``otherwise`` and nothing."""
+        """``blocked`` and the refusal's details where its own target refuses it there, else ``otherwise`` and
+        nothing."""
         violation = self.refusal(*codes, messages=messages, parts=parts)
         return ("blocked", refused(violation)) if violation else (otherwise, {})
 
@@ -277,12 +273,11 @@ class Context:
 
     def same_model(self, message: Message) -> bool:
         """The message was made by the model that is called next, so its provider state is sent back."""
-        return bool(
-            self.target and message.provider == self.target.provider and message.model == self.target.model
-        )
+        return bool(self.target and message.provider == self.target.provider and message.model == self.target.model)
 
     def fresh(self, base: str, make: Callable[[int], str], taken: Callable[[str], bool]) -> str:
-        """The first ``make(n)``, n from 2, that is neither taken nor minted before in this context for the same ``base``."""
+        """The first ``make(n)``, n from 2, that is neither taken nor minted before in this context for the same
+        ``base``."""
         number = self._numbers.get(base, 1)
         while True:
             number += 1

@@ -29,7 +29,8 @@ OPEN_STATUSES = frozenset({"pending", "streaming", "running"})
 
 
 def rename(context: Context, message: Message, tool: ToolPart, why: str) -> tuple[Operation, str]:
-    """A new call id for one call; its result is in the same part, so both change together. Unique also after the client's scrub."""
+    """A new call id for one call; its result is in the same part, so both change together. Unique also after the
+    client's scrub."""
     nine = nine_characters(context.target)
 
     def taken(text: str) -> bool:
@@ -97,8 +98,8 @@ def _twins(context: Context, message: Message, call_id: str, twins: list[ToolPar
 def _collapse(
     message: Message, twins: list[ToolPart], winner: ToolPart, loser: ToolPart, call_id: str
 ) -> list[Operation]:
-    """The loser goes. Where it stood first in the same step with something sent in between, the winner's data takes its place
-    (design 6: at the place of the first occurrence), and the winner's own row goes instead."""
+    """The loser goes. Where it stood first in the same step with something sent in between, the winner's data takes its
+    place (design 6: at the place of the first occurrence), and the winner's own row goes instead."""
     why = f"a more informative part holds the call {call_id}"
     if loser is twins[0] and winner.index > loser.index and _sent_between(message, loser, winner):
         return [
@@ -150,7 +151,8 @@ def find_across_turns(context: Context) -> Iterator[Finding]:
 
 
 def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> Finding:
-    # Gateways of Responses are known to check ids over the whole request, OpenAI itself is not (wire-rules R16: a warning).
+    # Gateways of Responses are known to check ids over the whole request, OpenAI itself is not (wire-rules R16: a
+    # warning).
     may_refuse = context.target is not None and context.target.protocol == "openai-responses"
     severity, details = context.severity(
         "at-risk" if may_refuse and message.id in context.sent_messages else "info",
@@ -158,14 +160,8 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
         "duplicate-call-id-in-message",
         parts=(tool.id,),
     )
-    operation, new = rename(
-        context, message, tool, f"the call id {tool.call_id} is used in an earlier message"
-    )
-    harmless = (
-        ""
-        if severity != "info"
-        else "; this target accepts it, endpoints that check the whole request do not"
-    )
+    operation, new = rename(context, message, tool, f"the call id {tool.call_id} is used in an earlier message")
+    harmless = "" if severity != "info" else "; this target accepts it, endpoints that check the whole request do not"
     return Finding(
         "duplicate-call-id-across-turns",
         severity,
@@ -185,8 +181,8 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
 
 
 def find_orphans(context: Context) -> Iterator[Finding]:
-    """Calls that reach the provider without a result. V1 pairs every call of the client's own tools; only what the provider itself
-    executed can lose its result there (wire-rules 6.8 F8)."""
+    """Calls that reach the provider without a result. V1 pairs every call of the client's own tools; only what the
+    provider itself executed can lose its result there (wire-rules 6.8 F8)."""
     named: dict[str, list[Violation]] = defaultdict(list)
     for violation in context.violations:
         if "orphan-tool-use" in violation.faults:
@@ -280,9 +276,7 @@ def _repeat(message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
     if tool.tool in READ_ONLY and earlier.input == tool.input:
         removal = delete_part(tool, f"the same read was made by {earlier.id}")
         choices = (
-            Choice(
-                "remove-repeat", f"Remove the repeat {tool.id}: {tool.tool} only reads", "lossy", (removal,)
-            ),
+            Choice("remove-repeat", f"Remove the repeat {tool.id}: {tool.tool} only reads", "lossy", (removal,)),
         )
     return Finding(
         "tool-ran-twice",

@@ -47,9 +47,7 @@ def finished(summary: Message) -> bool:
 
 
 def text_of(message: Message) -> str:
-    return "".join(
-        part.text for part in message.parts if isinstance(part, TextPart) and isinstance(part.text, str)
-    )
+    return "".join(part.text for part in message.parts if isinstance(part, TextPart) and isinstance(part.text, str))
 
 
 def compactions(context: Context) -> list[Attempted]:
@@ -87,10 +85,7 @@ def find_loop(context: Context) -> Iterator[Finding]:
 def _says_something(message: Message) -> bool:
     """A real prompt or answer; compaction triggers and the client's own "continue" say nothing."""
     if message.is_user:
-        return any(
-            isinstance(part, TextPart) and not part.synthetic and not blank(part.text)
-            for part in message.parts
-        )
+        return any(isinstance(part, TextPart) and not part.synthetic and not blank(part.text) for part in message.parts)
     return message.is_assistant and holds_answer(message)
 
 
@@ -98,11 +93,7 @@ def _failed_runs(context: Context) -> Iterator[Finding]:
     run: list[Attempted] = []
     places = {message.id: index for index, message in enumerate(context.messages)}
     for attempt in [*compactions(context), None]:
-        if (
-            attempt is not None
-            and attempt.failed
-            and (not run or _adjacent(context, places, run[-1], attempt))
-        ):
+        if attempt is not None and attempt.failed and (not run or _adjacent(context, places, run[-1], attempt)):
             run.append(attempt)
             continue
         if len(run) >= LOOP:
@@ -149,9 +140,7 @@ def _failed_run(run: list[Attempted]) -> Finding:
 
 def _no_gain(context: Context, good: list[Message]) -> Finding:
     *older, newest = good
-    parents = dict.fromkeys(
-        summary.parent_id or "" for summary in older if summary.parent_id != newest.parent_id
-    )
+    parents = dict.fromkeys(summary.parent_id or "" for summary in older if summary.parent_id != newest.parent_id)
     triggers = [
         one
         for parent in parents
@@ -186,7 +175,8 @@ def _no_gain(context: Context, good: list[Message]) -> Finding:
 
 
 def find_cut_pair(context: Context) -> Iterator[Finding]:
-    """A kept tail that begins inside a turn; V1 keeps a call and its result in one part, so only the verdict says if it matters."""
+    """A kept tail that begins inside a turn; V1 keeps a call and its result in one part, so only the verdict says if it
+    matters."""
     for attempt in compactions(context):
         tail_id = attempt.part.tail_start_id
         tail = context.messages_by_id.get(tail_id) if tail_id else None
@@ -201,9 +191,7 @@ def find_cut_pair(context: Context) -> Iterator[Finding]:
         )
         if turn is None or turn.user is None:
             continue
-        operation = edit_part(
-            attempt.part, (Edit(("tail_start_id",), turn.user.id),), "a tail begins with a prompt"
-        )
+        operation = edit_part(attempt.part, (Edit(("tail_start_id",), turn.user.id),), "a tail begins with a prompt")
         yield Finding(
             "compaction-cuts-tool-pair",
             "blocked" if violation else "info",
@@ -212,18 +200,15 @@ def find_cut_pair(context: Context) -> Iterator[Finding]:
             (attempt.part.id,),
             f"The kept tail begins inside a turn, at {tail.id}",
             {"tail_start_id": tail.id, "turn": turn.user.id, **refused(violation)},
-            (
-                Choice(
-                    "move", f"Begin the tail at {turn.user.id}, the start of the turn", "safe", (operation,)
-                ),
-            ),
+            (Choice("move", f"Begin the tail at {turn.user.id}, the start of the turn", "safe", (operation,)),),
         )
 
     yield from _second_triggers(context)
 
 
 def _second_triggers(context: Context) -> Iterator[Finding]:
-    """A compaction without a tail right after one with a tail: what the first wanted kept is cut away (rules 2.5, oc#27594)."""
+    """A compaction without a tail right after one with a tail: what the first wanted kept is cut away (rules 2.5,
+    oc#27594)."""
     places = {message.id: index for index, message in enumerate(context.messages)}
     for first, second in pairwise(compactions(context)):
         tail = context.messages_by_id.get(first.part.tail_start_id or "")
@@ -234,9 +219,7 @@ def _second_triggers(context: Context) -> Iterator[Finding]:
         start = turn.user if turn is not None and turn.user is not None else tail
         choices: tuple[Choice, ...] = ()
         if second.summaries:
-            operation = edit_part(
-                second.part, (Edit(("tail_start_id",), start.id),), "the first one kept this tail"
-            )
+            operation = edit_part(second.part, (Edit(("tail_start_id",), start.id),), "the first one kept this tail")
             choices = (Choice("keep-tail", f"Keep the tail from {start.id} here too", "safe", (operation,)),)
         elif all(isinstance(part, CompactionPart) for part in second.trigger.parts):
             operation = delete_message(second.trigger, "a second trigger right after the first")

@@ -86,11 +86,7 @@ def _empty_row(context: Context, message: Message) -> Iterator[Finding]:
 def _empty_user(context: Context, message: Message) -> Iterator[Finding]:
     texts = [part for part in message.parts if isinstance(part, TextPart) and not part.ignored]
     if is_v2(message):
-        hollow = (
-            blank(message.data.get("text"))
-            and not message.data.get("files")
-            and not message.data.get("skills")
-        )
+        hollow = blank(message.data.get("text")) and not message.data.get("files") and not message.data.get("skills")
     else:
         hollow = bool(texts) and not any(sends_text(part) for part in message.parts)
     if not hollow:
@@ -152,9 +148,7 @@ def _user_choice(context: Context, message: Message, texts: list[TextPart]) -> C
         return Choice("remove", label, "safe", tuple(taken))
     label = f"Write “{PLACEHOLDER}” in it: {'its answer points to it' if alone else 'it holds more than the blanks'}"
     if is_v2(message):
-        return Choice(
-            "placeholder", label, "safe", (edit_message(message, (Edit(("text",), PLACEHOLDER),), why),)
-        )
+        return Choice("placeholder", label, "safe", (edit_message(message, (Edit(("text",), PLACEHOLDER),), why),))
     first, *others = texts
     operations = (
         edit_part(first, (Edit(("text",), PLACEHOLDER),), why),

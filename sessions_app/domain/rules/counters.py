@@ -32,9 +32,7 @@ def find(context: Context) -> Iterator[Finding]:
     if context.v2:
         return
     session = context.session.rows.session
-    finishes = [
-        part for message in context.messages for part in message.parts if isinstance(part, StepFinishPart)
-    ]
+    finishes = [part for message in context.messages for part in message.parts if isinstance(part, StepFinishPart)]
     sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
     negative = []
     for part in finishes:
@@ -47,8 +45,7 @@ def find(context: Context) -> Iterator[Finding]:
     wrong = {
         name: (session[name], total)
         for name, total in sums.items()
-        if isinstance(session.get(name), (int, float))
-        and abs(session[name] - total) > 1e-9 * max(1, abs(total))
+        if isinstance(session.get(name), (int, float)) and abs(session[name] - total) > 1e-9 * max(1, abs(total))
     }
     compared = any(isinstance(session.get(name), (int, float)) for name in _COLUMNS)
     if negative and not compared:

@@ -31,12 +31,8 @@ def find_parent(context: Context) -> Iterator[Finding]:
 def _parent(message: Message, user: Message | None) -> Finding:
     choices: tuple[Choice, ...] = ()
     if user is not None:
-        operation = edit_message(
-            message, (Edit(("parentID",), user.id),), f"{message.parent_id} is not in the session"
-        )
-        choices = (
-            Choice("reparent", f"Point to {user.id}, the nearest earlier prompt", "safe", (operation,)),
-        )
+        operation = edit_message(message, (Edit(("parentID",), user.id),), f"{message.parent_id} is not in the session")
+        choices = (Choice("reparent", f"Point to {user.id}, the nearest earlier prompt", "safe", (operation,)),)
     return Finding(
         "dangling-parent",
         "at-risk",
@@ -61,18 +57,12 @@ def find_tail(context: Context) -> Iterator[Finding]:
 
 
 def _tail(context: Context, message: Message, part: CompactionPart) -> Finding:
-    operation = edit_part(
-        part, (Edit(("tail_start_id",), REMOVE),), f"{part.tail_start_id} is not in the session"
-    )
-    remove = Choice(
-        "remove", "Remove the pointer: the history is cut at the compaction", "lossy", (operation,)
-    )
+    operation = edit_part(part, (Edit(("tail_start_id",), REMOVE),), f"{part.tail_start_id} is not in the session")
+    remove = Choice("remove", "Remove the pointer: the history is cut at the compaction", "lossy", (operation,))
     copy = _copy_of(context, message, part.tail_start_id or "")
     choices: tuple[Choice, ...] = (remove,)
     if copy:
-        mapping = edit_part(
-            part, (Edit(("tail_start_id",), copy),), f"the copy of {part.tail_start_id} in this fork"
-        )
+        mapping = edit_part(part, (Edit(("tail_start_id",), copy),), f"the copy of {part.tail_start_id} in this fork")
         choices = (
             Choice("map", f"Point to {copy}, the same message in this fork", "safe", (mapping,)),
             remove,
@@ -115,7 +105,8 @@ def _counts(context: Context, part: CompactionPart, copy: str | None) -> dict[st
 
 
 def find_revert(context: Context) -> Iterator[Finding]:
-    """A pending revert to a message or part that is not there; one that is there is said, since the next prompt deletes what follows."""
+    """A pending revert to a message or part that is not there; one that is there is said, since the next prompt deletes
+    what follows."""
     revert = _revert(context)
     wanted = revert.get("messageID")
     if not isinstance(wanted, str):
@@ -123,9 +114,7 @@ def find_revert(context: Context) -> Iterator[Finding]:
     message = context.messages_by_id.get(wanted)
     part = revert.get("partID")
     lost = message is None or (isinstance(part, str) and all(one.id != part for one in message.parts))
-    operation = edit_session(
-        {"revert": None}, "the revert points nowhere" if lost else "the revert is taken back"
-    )
+    operation = edit_session({"revert": None}, "the revert points nowhere" if lost else "the revert is taken back")
     clear = Choice(
         "clear",
         "Clear it: every message shows again; files are not restored from snapshots",
@@ -170,9 +159,7 @@ def find_child(context: Context) -> Iterator[Finding]:
         yield from _parent_elsewhere(context)
         return
     known = (
-        context.facts.sessions
-        | {str(row.get("id")) for row in context.session.rows.siblings}
-        | {context.session.id}
+        context.facts.sessions | {str(row.get("id")) for row in context.session.rows.siblings} | {context.session.id}
     )
     parent = context.session.rows.session.get("parent_id")
     if isinstance(parent, str) and parent and parent not in known:

@@ -15,7 +15,8 @@ GLOBAL = "global"
 
 
 def worktrees(project: Row) -> list[str]:
-    """Where a project's files lie: its worktree and its sandboxes. The root directory holds everything and so says nothing."""
+    """Where a project's files lie: its worktree and its sandboxes. The root directory holds everything and so says
+    nothing."""
     found = [project.get("worktree")]
     sandboxes = project.get("sandboxes")
     if isinstance(sandboxes, str):

@@ -75,9 +75,7 @@ def _media(path: JsonPath, entry: dict[str, Any], key: str) -> Media:
     url = entry.get("data") if raw else entry.get(key)
     name = entry.get("filename") or entry.get("name") or "file"
     mime = entry.get("mime")
-    return Media(
-        path, mime if isinstance(mime, str) else "", url if isinstance(url, str) else "", str(name), raw
-    )
+    return Media(path, mime if isinstance(mime, str) else "", url if isinstance(url, str) else "", str(name), raw)
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -121,9 +119,7 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
     choices = [_remove(message, part, problems)]
     if relabel:
         choices.insert(0, _relabel(message, part, problems))
-    older = (
-        violation is not None and "many-image" in violation.error and not _among_oldest(context, violation)
-    )
+    older = violation is not None and "many-image" in violation.error and not _among_oldest(context, violation)
     names = ", ".join(f"{problem.media.name} ({problem.media.mime})" for problem in problems)
     yield Finding(
         "media-rejected",
@@ -149,9 +145,7 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
     )
 
 
-def _documents(
-    context: Context, part: Part | None, files: list[Media], problems: list[_Problem]
-) -> list[_Problem]:
+def _documents(context: Context, part: Part | None, files: list[Media], problems: list[_Problem]) -> list[_Problem]:
     """Documents inside a function's output, which the Responses API refuses (rules 2.3, oc#44486)."""
     target = context.target
     if target is None or target.protocol != "openai-responses" or not isinstance(part, ToolPart):
@@ -184,18 +178,15 @@ def _images(message: Message, part: Part) -> list[Media]:
 
 
 def _too_many(context: Context) -> Iterator[Finding]:
-    """More images than a provider takes in one request; some take 50 (rules 2.3). Certain only where the session recorded it."""
+    """More images than a provider takes in one request; some take 50 (rules 2.3). Certain only where the session
+    recorded it."""
     words = ""
     limit = COUNT_LIMIT
     for message in context.messages:
         found = _COUNTED.search(dumps(message.error)) if message.error else None
         if found:
             words, limit = found.group(), int(found.group(1))
-    held = [
-        (message, part, images)
-        for message, part in _sent_media(context)
-        if (images := _images(message, part))
-    ]
+    held = [(message, part, images) for message, part in _sent_media(context) if (images := _images(message, part))]
     count = sum(len(images) for _, _, images in held)
     if count <= limit:
         return
@@ -229,11 +220,7 @@ def _client_stops(context: Context, message: Message, part: Part | None, words: 
     ):
         return False
     details = context.verdict.details if context.verdict else {}
-    return (
-        details.get("part") == part.id
-        if part and details.get("part")
-        else details.get("message") == message.id
-    )
+    return details.get("part") == part.id if part and details.get("part") else details.get("message") == message.id
 
 
 def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
@@ -242,9 +229,7 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
         return _Problem(file, words)
     if data is None or any(file.mime.startswith(kind) for kind in _TEXT_TYPES):
         return None
-    if not (
-        file.mime.startswith("image/") or data.mime.startswith("image/") or file.mime == "application/pdf"
-    ):
+    if not (file.mime.startswith("image/") or data.mime.startswith("image/") or file.mime == "application/pdf"):
         return None
     text = "".join(data.data.split())
     real = sniff(text)
@@ -269,9 +254,7 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
     if not real.mime and declared in IMAGE_TYPES:
         return _Problem(file, f"it is labelled {declared}, and its bytes are those of no image")
     if declared.startswith("image/") and declared not in (*IMAGE_TYPES, "image/*"):
-        return _Problem(
-            file, f"{declared} is a type no provider takes", real.mime if real.mime in IMAGE_TYPES else ""
-        )
+        return _Problem(file, f"{declared} is a type no provider takes", real.mime if real.mime in IMAGE_TYPES else "")
     if real.mime and declared not in (real.mime, "image/*"):
         allowed = real.mime in IMAGE_TYPES or real.mime == "application/pdf"
         return _Problem(file, f"it is labelled {declared} but is {real.mime}", real.mime if allowed else "")
@@ -300,8 +283,7 @@ def _noted(message: Message, part: Part | None, problems: list[_Problem], notes:
     why = "the provider refuses this file"
     # From behind, so that every index still means what it meant.
     gone = [
-        Edit(path, REMOVE)
-        for path in sorted((problem.media.path for problem in problems), key=_index, reverse=True)
+        Edit(path, REMOVE) for path in sorted((problem.media.path for problem in problems), key=_index, reverse=True)
     ]
     if part is None:
         text = message.data.get("text")

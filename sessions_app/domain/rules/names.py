@@ -23,7 +23,8 @@ _CHECKS_IDS = frozenset({"anthropic-messages", "bedrock-converse"})
 
 
 def find_call_ids(context: Context) -> Iterator[Finding]:
-    """Empty ids, ids with other characters than letters, digits, ``_`` and ``-``, and ids that the client's scrub makes equal."""
+    """Empty ids, ids with other characters than letters, digits, ``_`` and ``-``, and ids that the client's scrub makes
+    equal."""
     holders: dict[str, str] = {}
     for message, tool in context.tools:
         on_wire = wire_call_id(context.target, tool.call_id, context.v2)
@@ -42,16 +43,15 @@ def _id_fault(context: Context, tool: ToolPart, on_wire: str, owner: str) -> str
     refusal = _refused_id(context, tool, collides=False)
     strict = context.target is not None and context.target.protocol in _CHECKS_IDS
     if call_id != call_id.strip() or (len(call_id) > MAX_CALL_ID and (refusal or strict)):
-        return (
-            "has white space at its ends" if call_id != call_id.strip() else f"has {len(call_id)} characters"
-        )
+        return "has white space at its ends" if call_id != call_id.strip() else f"has {len(call_id)} characters"
     if _SAFE_ID.fullmatch(call_id) is None and (refusal or strict):
         return "holds characters that Anthropic refuses"
     return "is not in the form this provider wants" if refusal else ""
 
 
 def _refused_id(context: Context, tool: ToolPart, collides: bool) -> Violation | None:
-    """The refusal that the id's own form causes; ids that are equal are another rule's, unless the form makes them equal."""
+    """The refusal that the id's own form causes; ids that are equal are another rule's, unless the form makes them
+    equal."""
     if collides:
         return context.refusal(*_ID_CODES, parts=(tool.id,))
     return next(
@@ -138,9 +138,7 @@ def _odd_input(tool: ToolPart, held: dict[str, Any]) -> Iterator[Finding]:
     late = parsed_object(raw) if isinstance(raw, str) and not held and tool.status == "error" else None
     stray = [key for key in held if _MARKUP.search(key)]
     if inner is not None:
-        yield _odd(
-            tool, "hold another object as text under the key value", value, "Store the object it holds"
-        )
+        yield _odd(tool, "hold another object as text under the key value", value, "Store the object it holds")
     elif late is not None:
         yield _odd(tool, "are empty, and the raw text beside them holds an object", raw, "Store that object")
     elif isinstance(raw, str) and raw and not held and tool.status == "error":
@@ -172,9 +170,7 @@ def _bad_input(context: Context, message: Message, tool: ToolPart) -> Finding:
     why = "arguments must be a JSON object"
     if parsed is not None and isinstance(tool.input, str):
         edits = [Edit(("state", "input"), tool.input.strip(), raw=True)]
-        choice = Choice(
-            "parse", "Store the object that the text holds", "safe", (edit_part(tool, edits, why),)
-        )
+        choice = Choice("parse", "Store the object that the text holds", "safe", (edit_part(tool, edits, why),))
     else:
         edits = keep_raw_input(message, tool, {})
         label = "Store {} and keep the raw text in the call's metadata; the missing rest is not guessed"

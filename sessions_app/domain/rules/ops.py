@@ -78,11 +78,10 @@ def insert_part(
 
 
 def insert_prompt(before: Message, text: Mapping[str, Any], why: str) -> tuple[Operation, ...]:
-    """A new V1 user message with one text part in front of a message, for the same model. ValueError where no id fits."""
+    """A new V1 user message with one text part in front of a message, for the same model. ValueError where no id
+    fits."""
     message_id = mint_between(None, before.id)
-    part_id = (
-        mint_between(None, before.parts[0].id) if before.parts else f"prt_{message_id.removeprefix('msg_')}"
-    )
+    part_id = mint_between(None, before.parts[0].id) if before.parts else f"prt_{message_id.removeprefix('msg_')}"
     time = before.time_created - 1
     data = {
         "role": "user",
@@ -136,9 +135,7 @@ def _times(data: Mapping[str, Any]) -> list[int]:
     for holder in (data, state if isinstance(state, dict) else {}):
         time = holder.get("time")
         if isinstance(time, dict):
-            found += [
-                value for value in time.values() if isinstance(value, int) and not isinstance(value, bool)
-            ]
+            found += [value for value in time.values() if isinstance(value, int) and not isinstance(value, bool)]
     return found
 
 
@@ -172,9 +169,7 @@ def _close_v2(message: Message, tool: ToolPart) -> list[Edit]:
     edits = [Edit(("state", "status"), "error")]
     if not isinstance(tool.input, dict):
         parsed = parsed_object(tool.input) if isinstance(tool.input, str) else None
-        edits += (
-            [Edit(("state", "input"), parsed)] if parsed is not None else keep_raw_input(message, tool, {})
-        )
+        edits += [Edit(("state", "input"), parsed)] if parsed is not None else keep_raw_input(message, tool, {})
     holder = "metadata" if message.generation >= 3 else "structured"
     if isinstance(state.get(holder), dict) or any(edit.path[:2] == ("state", holder) for edit in edits):
         edits.append(Edit(("state", holder, "interrupted"), True))
@@ -214,7 +209,8 @@ def parsed_object(text: str) -> dict[str, Any] | None:
 
 
 def tool_as_text(message: Message, tool: ToolPart) -> dict[str, Any]:
-    """A text part that says in words what a call and its result held, both halves together; nothing is added to them."""
+    """A text part that says in words what a call and its result held, both halves together; nothing is added to
+    them."""
     text = (
         f"[Kept as text by Suture: a tool call and its result]\n"
         f"Tool: {tool.tool}\nInput: {dumps(tool.input) if tool.has_input else '(none)'}\n"
@@ -235,9 +231,7 @@ def result_text(tool: ToolPart) -> str:
             return f"Result: {output}"
         content = state.get("content")
         texts = [
-            entry.get("text")
-            if entry.get("type") == "text"
-            else f"[{entry.get('mime') or entry.get('type')}]"
+            entry.get("text") if entry.get("type") == "text" else f"[{entry.get('mime') or entry.get('type')}]"
             for entry in (content if isinstance(content, list) else [])
             if isinstance(entry, dict)
         ]
@@ -249,7 +243,8 @@ def result_text(tool: ToolPart) -> str:
 
 
 def wire_call_id(target: Target | None, call_id: str, v2: bool) -> str:
-    """The id as the client sends it (wire-rules 6.1 step 9.2c, d): V1 rewrites ids for claude and for mistral models, V2 none."""
+    """The id as the client sends it (wire-rules 6.1 step 9.2c, d): V1 rewrites ids for claude and for mistral models,
+    V2 none."""
     if target is None or v2:
         return call_id
     if "claude" in target.model:
@@ -268,20 +263,18 @@ def nine_characters(target: Target | None) -> bool:
 
 
 def safe_call_id(old: str, number: int, nine: bool = False) -> str:
-    """An id made from ``old`` that every provider takes: letters, digits, ``_`` and ``-``, at most 64 (A5, O9); with ``nine``
-    the nine letters and digits that Mistral wants."""
+    """An id made from ``old`` that every provider takes: letters, digits, ``_`` and ``-``, at most 64 (A5, O9); with
+    ``nine`` the nine letters and digits that Mistral wants."""
     if nine:
-        return hashlib.blake2b(f"{old}\0{number}".encode(errors="surrogatepass"), digest_size=8).hexdigest()[
-            :9
-        ]
+        return hashlib.blake2b(f"{old}\0{number}".encode(errors="surrogatepass"), digest_size=8).hexdigest()[:9]
     suffix = f"_{number}"
     base = _UNSAFE.sub("_", old.strip()) or "call"
     return base[: MAX_CALL_ID - len(suffix)] + suffix
 
 
 def take_out(message: Message, why: str) -> Operation:
-    """The message is no longer sent: a V1 message goes with its parts; a V2 row stays and loses its content, since rows without
-    their events have stopped upgrades (rules 0.3)."""
+    """The message is no longer sent: a V1 message goes with its parts; a V2 row stays and loses its content, since rows
+    without their events have stopped upgrades (rules 0.3)."""
     if is_v2(message):
         return edit_message(message, (Edit(("content",), []),), why)
     return delete_message(message, why)

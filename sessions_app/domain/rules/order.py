@@ -90,14 +90,13 @@ def _own_time(message: Message) -> bool:
 def _wraps(messages: Sequence[Message]) -> bool:
     """Older messages with the greater stamps, each of its own time: the ids wrapped in between."""
     return any(
-        earlier.id > later.id and _own_time(earlier) and _own_time(later)
-        for earlier, later in pairwise(messages)
+        earlier.id > later.id and _own_time(earlier) and _own_time(later) for earlier, later in pairwise(messages)
     )
 
 
 def _kept(messages: Sequence[Message]) -> list[bool]:
-    """Which messages keep their ids: after a wrap those that the newest follow from, so that the next prompt sorts last too;
-    else the longest run that is in order."""
+    """Which messages keep their ids: after a wrap those that the newest follow from, so that the next prompt sorts last
+    too; else the longest run that is in order."""
     if _wraps(messages):
         keep = []
         bound: str | None = None

@@ -30,7 +30,8 @@ _REFUSED_WORDS = ("could not be verified", "not issued to this caller", "invalid
 
 
 def states(message: Message, part: Part) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """Where a part keeps provider state, and what is there (format B5): keyed by provider in V1 and generation 1, flat later."""
+    """Where a part keeps provider state, and what is there (format B5): keyed by provider in V1 and generation 1, flat
+    later."""
     if message.generation >= 2:
         names = ("providerState", "native") if isinstance(part, ToolPart) else ("state", "native")
         for name in names:
@@ -56,9 +57,7 @@ def has_state(message: Message, part: Part, key: str) -> bool:
 
 def without(message: Message, part: Part, *keys: str) -> tuple[Edit, ...]:
     """Edits that take keys out of a part's provider state; text and all other state stay."""
-    return tuple(
-        Edit((*path, key), REMOVE) for path, value in states(message, part) for key in keys if key in value
-    )
+    return tuple(Edit((*path, key), REMOVE) for path, value in states(message, part) for key in keys if key in value)
 
 
 def _responses(context: Context) -> bool:
@@ -70,11 +69,7 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
     if not _responses(context):
         return
     words = next(
-        (
-            text
-            for text in map(_stored_error, context.messages)
-            if any(word in text for word in _REFUSED_WORDS)
-        ),
+        (text for text in map(_stored_error, context.messages) if any(word in text for word in _REFUSED_WORDS)),
         "",
     )
     made_by = {
@@ -166,9 +161,7 @@ def _lone(message: Message, item: str, follower: Part | None) -> bool:
 
 
 def _unpaired(context: Context, message: Message, part: Part, step: Sequence[Part], item: str) -> Finding:
-    severity, details = context.severity(
-        "info", "reasoning-item-unpaired", messages=(message.id,), parts=(part.id,)
-    )
+    severity, details = context.severity("info", "reasoning-item-unpaired", messages=(message.id,), parts=(part.id,))
     why = "the item that followed it was never stored"
     gone = [delete_part(part, why)]
     rest = [other for other in step if other is not part]
@@ -197,9 +190,7 @@ def find_missing_items(context: Context) -> Iterator[Finding]:
         bare = [
             part
             for part in message.parts
-            if isinstance(part, ReasoningPart)
-            and _item(message, part)
-            and not has_state(message, part, ENCRYPTED)
+            if isinstance(part, ReasoningPart) and _item(message, part) and not has_state(message, part, ENCRYPTED)
         ]
         if not bare:
             continue
@@ -220,11 +211,7 @@ def find_missing_items(context: Context) -> Iterator[Finding]:
             tuple(part.id for part in holders),
             f"{message.id} refers to {', '.join(_item(message, part) for part in holders)}, which the server does not hold when store is off",
             {"items": [_item(message, part) for part in holders], "harmless_for": _STRIPPED, **details},
-            (
-                Choice(
-                    "forget", "Remove the item ids of this message; texts stay", "lossy", tuple(operations)
-                ),
-            ),
+            (Choice("forget", "Remove the item ids of this message; texts stay", "lossy", tuple(operations)),),
         )
 
 
@@ -241,9 +228,7 @@ def find_missing_field(context: Context) -> Iterator[Finding]:
         violation = context.refusal(
             "reasoning-field-missing", messages=(message.id,), parts=[tool.id for tool in tools]
         )
-        if violation is None and not (
-            wants and message.id in context.sent_messages and not _reasons(message)
-        ):
+        if violation is None and not (wants and message.id in context.sent_messages and not _reasons(message)):
             continue
         client = (
             "client 1.18 adds an empty field for model ids with deepseek"
@@ -271,12 +256,7 @@ def _reasons(message: Message) -> bool:
 def find_unsigned_calls(context: Context) -> Iterator[Finding]:
     """Gemini 3 checks the first call of every step in the current turn."""
     target = context.target
-    if (
-        target is None
-        or target.protocol != "gemini"
-        or not model_facts(target.model).signed_calls
-        or not context.turns
-    ):
+    if target is None or target.protocol != "gemini" or not model_facts(target.model).signed_calls or not context.turns:
         return
     current = {message.id for message in context.turns[-1].answers}
     for message in context.messages:
@@ -292,9 +272,7 @@ def find_unsigned_calls(context: Context) -> Iterator[Finding]:
             yield _unsigned_call(message, parts, call, refused(violation))
 
 
-def _unsigned_call(
-    message: Message, parts: Sequence[Part], call: ToolPart, details: dict[str, Any]
-) -> Finding:
+def _unsigned_call(message: Message, parts: Sequence[Part], call: ToolPart, details: dict[str, Any]) -> Finding:
     why = "a call without a thought signature is refused in the current turn"
     tools = [part for part in parts if isinstance(part, ToolPart)]
     text = tuple(replace_part(tool, tool_as_text(message, tool), why) for tool in tools)

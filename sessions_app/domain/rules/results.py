@@ -58,13 +58,9 @@ def find_orphan_results(context: Context) -> Iterator[Finding]:
 
 def _orphan(context: Context, message: Message, part: Part, call: tuple[Message, ToolPart] | None) -> Finding:
     call_id = foreign_call_id(part.data)
-    severity, details = context.severity(
-        "at-risk", "orphan-tool-result", messages=(message.id,), parts=(part.id,)
-    )
+    severity, details = context.severity("at-risk", "orphan-tool-result", messages=(message.id,), parts=(part.id,))
     why = f"a result without a call cannot be sent ({call_id or 'no id'})"
-    remove = Choice(
-        "remove", "Remove the result; the rest of the message stays", "lossy", (delete_part(part, why),)
-    )
+    remove = Choice("remove", "Remove the result; the rest of the message stays", "lossy", (delete_part(part, why),))
     text = {
         "type": "text",
         "text": f"[Result of a tool call that is not in this session, kept as text by Suture]\n{foreign_text(part.data)}",
@@ -133,9 +129,7 @@ def _refused_result(context: Context, message_id: str, part_id: str) -> Iterator
     part = context.parts_by_id.get(part_id) if part_id else None
     if message is None or (part is not None and part.kind in RESULT_KINDS):
         return
-    violation = context.refusal(
-        "orphan-tool-result", messages=(message_id,), parts=(part_id,) if part_id else ()
-    )
+    violation = context.refusal("orphan-tool-result", messages=(message_id,), parts=(part_id,) if part_id else ())
     if violation is None:
         return
     yield Finding(
@@ -182,7 +176,8 @@ def find_foreign_shapes(context: Context) -> Iterator[Finding]:
 
 
 def _refused_call(context: Context) -> Iterator[Finding]:
-    """A call that the client has no place for in this protocol, such as one the provider itself executed (wire-rules 6.3)."""
+    """A call that the client has no place for in this protocol, such as one the provider itself executed (wire-rules
+    6.3)."""
     verdict = context.verdict
     words = verdict.refusal if verdict else ""
     part = context.parts_by_id.get(verdict.details.get("part", "")) if verdict and words else None

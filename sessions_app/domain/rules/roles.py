@@ -26,9 +26,7 @@ def find_assistant_tail(context: Context) -> Iterator[Finding]:
     before = [message for message in context.messages[:-1] if message.id in context.sent_messages]
     if not before or not before[-1].is_assistant:
         return
-    ignored = [
-        part for part in last.parts if isinstance(part, TextPart) and part.ignored and not blank(part.text)
-    ]
+    ignored = [part for part in last.parts if isinstance(part, TextPart) and part.ignored and not blank(part.text)]
     why = "the history must end with a user message"
     choices = []
     if ignored:

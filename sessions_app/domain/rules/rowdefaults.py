@@ -180,9 +180,7 @@ def _fill_item(context: Context, message: Message, item: Part, path: tuple[str, 
         return _fill_content(message, item)
     if path[:2] == ("state", "input") and item.status in ("running", "completed", "error"):
         parsed = parsed_object(item.input) if isinstance(item.input, str) else None
-        return tuple(
-            keep_raw_input(message, item, {}) if parsed is None else (Edit(("state", "input"), parsed),)
-        )
+        return tuple(keep_raw_input(message, item, {}) if parsed is None else (Edit(("state", "input"), parsed),))
     return ()
 
 

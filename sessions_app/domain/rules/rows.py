@@ -1,4 +1,5 @@
-"""Rows that do not parse, do not fit the client's schema, or belong nowhere (rules 2.19, 2.25, 2.26, 2.29; format A6)."""
+"""Rows that do not parse, do not fit the client's schema, or belong nowhere (rules 2.19, 2.25, 2.26, 2.29; format
+A6)."""
 
 from __future__ import annotations
 
@@ -37,19 +38,14 @@ def find_undecodable(context: Context) -> Iterator[Finding]:
         for part in message.parts:
             if part.fault is not None and part.fault.rule == "undecodable-row":
                 yield _bad_part(context, message, part, part.fault)
-            elif (
-                isinstance(part, OtherPart)
-                and part.kind
-                and part.kind not in KNOWN_KINDS
-                and not is_v2(message)
-            ):
+            elif isinstance(part, OtherPart) and part.kind and part.kind not in KNOWN_KINDS and not is_v2(message):
                 yield _unknown(message, part)
     yield from _refused(context)
 
 
 def _refused(context: Context) -> Iterator[Finding]:
-    """What stops the client at a part that its schema takes all the same (wire-rules 6.8 F15); files are ``media-rejected``, calls
-    ``history-shape-foreign``."""
+    """What stops the client at a part that its schema takes all the same (wire-rules 6.8 F15); files are
+    ``media-rejected``, calls ``history-shape-foreign``."""
     verdict = context.verdict
     words = verdict.refusal if verdict else ""
     part = context.parts_by_id.get(verdict.details.get("part", "")) if verdict and words else None
@@ -81,7 +77,8 @@ def _of_item(message: Message) -> bool:
 
 
 def _severity(context: Context, fault: RowFault) -> Severity:
-    """Fatal where the client's words are those the verdict ends with; V2 cannot load a session with such a row at all."""
+    """Fatal where the client's words are those the verdict ends with; V2 cannot load a session with such a row at
+    all."""
     refusal = context.verdict.refusal if context.verdict else ""
     if fault.fatal and (refusal or context.verdict is None):
         return "blocked"
@@ -247,9 +244,7 @@ def find_orphans(context: Context) -> Iterator[Finding]:
         )
     for message in session.v1:
         strays = [
-            part
-            for part in message.parts
-            if part.row and part.row.get("session_id") not in (None, message.session_id)
+            part for part in message.parts if part.row and part.row.get("session_id") not in (None, message.session_id)
         ]
         if strays and message.session_id:
             yield _misfiled(message, strays)
@@ -259,9 +254,7 @@ def find_orphans(context: Context) -> Iterator[Finding]:
 def _misfiled(message: Message, strays: list[Part]) -> Finding:
     why = "a part belongs to the session of its message"
     columns = {"session_id": message.session_id}
-    operations = tuple(
-        Operation("replace", "part", message.id, part.id, columns=columns, why=why) for part in strays
-    )
+    operations = tuple(Operation("replace", "part", message.id, part.id, columns=columns, why=why) for part in strays)
     return Finding(
         "orphan-row",
         "at-risk",
@@ -278,12 +271,7 @@ def _misfiled(message: Message, strays: list[Part]) -> Finding:
 def _project(context: Context) -> Iterator[Finding]:
     projects = context.session.rows.projects
     wanted = context.session.rows.session.get("project_id")
-    if (
-        not context.facts.complete
-        or not projects
-        or wanted is None
-        or any(one.get("id") == wanted for one in projects)
-    ):
+    if not context.facts.complete or not projects or wanted is None or any(one.get("id") == wanted for one in projects):
         return
     home = next((one for one in projects if one.get("id") == "global"), None)
     operation = edit_session({"project_id": "global"}, f"project {wanted} is not in the store")

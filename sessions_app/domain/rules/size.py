@@ -29,9 +29,7 @@ _OVERFLOW_WORDS = (
 
 def find_huge(context: Context) -> Iterator[Finding]:
     for message, tool in context.tools:
-        if message.id not in context.sent_messages and message.id not in {
-            one.message for one in context.violations
-        }:
+        if message.id not in context.sent_messages and message.id not in {one.message for one in context.violations}:
             continue
         outputs = list(_outputs(message, tool))
         big = [(path, text) for path, text in outputs if len(text) > HUGE_OUTPUT]
@@ -66,9 +64,7 @@ def _inputs(tool: ToolPart) -> Iterator[tuple[JsonPath, str]]:
 
 
 def _arguments(tool: ToolPart) -> int:
-    return (
-        len(dumps(tool.input)) if tool.has_input and sum(len(text) for _, text in _inputs(tool)) > KEEP else 0
-    )
+    return len(dumps(tool.input)) if tool.has_input and sum(len(text) for _, text in _inputs(tool)) > KEEP else 0
 
 
 def truncated(text: str) -> str:
@@ -160,9 +156,7 @@ def _compact_old(context: Context) -> tuple[Choice, ...]:
         return ()
     recent = {message.id for turn in context.turns[-2:] for message in turn.messages}
     edits = [
-        edit_part(
-            tool, (Edit(("state", "time", "compacted"), last_time(message)),), "frees room in the request"
-        )
+        edit_part(tool, (Edit(("state", "time", "compacted"), last_time(message)),), "frees room in the request")
         for message, tool in context.tools
         if message.id not in recent
         and message.id in context.sent_messages

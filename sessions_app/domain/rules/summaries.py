@@ -20,9 +20,7 @@ def find_unfinished(context: Context) -> Iterator[Finding]:
     """A summary without finish: the client takes its compaction for unfinished work again and again."""
     for attempt in compactions(context):
         for summary in attempt.summaries:
-            if summary.data.get("finish") or (
-                summary.error is None and summary.completed_at is None and attempt.good
-            ):
+            if summary.data.get("finish") or (summary.error is None and summary.completed_at is None and attempt.good):
                 continue
             edits = [Edit(("finish",), "error")]
             if summary.error is None:
@@ -134,12 +132,8 @@ def find_wrong_flag(context: Context) -> Iterator[Finding]:
             )
 
 
-def _misplaced(
-    context: Context, message: Message, attempts: dict[str, Attempted], places: dict[str, int]
-) -> Finding:
-    before = [
-        one for one in attempts.values() if places[one.trigger.id] < places[message.id] and not one.good
-    ]
+def _misplaced(context: Context, message: Message, attempts: dict[str, Attempted], places: dict[str, int]) -> Finding:
+    before = [one for one in attempts.values() if places[one.trigger.id] < places[message.id] and not one.good]
     why = "a summary answers the compaction that asked for it"
     clear = Choice(
         "clear-flag",

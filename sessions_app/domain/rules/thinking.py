@@ -26,11 +26,7 @@ def find_unsigned(context: Context) -> Iterator[Finding]:
                 context, "thinking-unsigned", message, violation, parts, f"{unsigned[0].id} has no signature"
             )
     for message, violation in _reasoning_only(context):
-        if (
-            context.target
-            and context.target.protocol in _SIGNING
-            and not any(_signed(part) for part in message.parts)
-        ):
+        if context.target and context.target.protocol in _SIGNING and not any(_signed(part) for part in message.parts):
             yield _alone("thinking-unsigned", message, violation, "unsigned reasoning is all it holds")
     yield from _left_out(context)
 
@@ -49,11 +45,7 @@ def find_only(context: Context) -> Iterator[Finding]:
         if not signs or any(_signed(part) for part in message.parts):
             yield _alone("thinking-only-message", message, violation, "reasoning is all it holds")
     for message in _harmless(context):
-        if (
-            message.is_assistant
-            and not holds_answer(message)
-            and any(_signed(part) for part in message.parts)
-        ):
+        if message.is_assistant and not holds_answer(message) and any(_signed(part) for part in message.parts):
             yield _alone("thinking-only-message", message, None, "reasoning is all it holds")
 
 
@@ -92,8 +84,8 @@ def find_lost(context: Context) -> Iterator[Finding]:
 
 
 def _lost_but_said(context: Context) -> Iterator[Finding]:
-    """A failed turn whose reasoning still has text keeps its tools (design 6); where that is refused, this says why and the
-    finding at the same place repairs it."""
+    """A failed turn whose reasoning still has text keeps its tools (design 6); where that is refused, this says why and
+    the finding at the same place repairs it."""
     for message, violation, parts in _refused_turns(context):
         signed = [part for part in message.parts if _signed(part)]
         tools = [part for part in parts if isinstance(part, ToolPart)]
@@ -135,18 +127,14 @@ def _step(message: Message, part_id: str) -> list[Part]:
         return message.parts
     for step in steps(message):
         if any(part.id == part_id for part in step.parts):
-            attempt = next(
-                attempt for attempt in step.attempts if any(part.id == part_id for part in attempt.parts)
-            )
+            attempt = next(attempt for attempt in step.attempts if any(part.id == part_id for part in attempt.parts))
             return attempt.parts
     return message.parts
 
 
-def _unsigned(
-    context: Context, message: Message, violation: Violation, parts: Sequence[Part]
-) -> list[ReasoningPart]:
-    """The step's own thinking that has no signature, or an empty one. Another model's reasoning is sent as text, so it lacks none;
-    a failed turn's signature is there and not sent."""
+def _unsigned(context: Context, message: Message, violation: Violation, parts: Sequence[Part]) -> list[ReasoningPart]:
+    """The step's own thinking that has no signature, or an empty one. Another model's reasoning is sent as text, so it
+    lacks none; a failed turn's signature is there and not sent."""
     empty = violation.faults[:1] == ("thinking-unsigned",) and message.error is None
     return [
         part
@@ -158,7 +146,8 @@ def _unsigned(
 
 
 def _harmless(context: Context) -> Iterator[Message]:
-    """With thinking on: messages of the model called next on a protocol that signs thinking, of which nothing is refused."""
+    """With thinking on: messages of the model called next on a protocol that signs thinking, of which nothing is
+    refused."""
     target = context.target
     if target is None or target.protocol not in _SIGNING or target.thinking == "off":
         return
@@ -241,13 +230,11 @@ def _tool_turn(
 
 
 def _as_text(message: Message, parts: Sequence[Part]) -> Choice:
-    """The recommended repair: nothing of the calls and results is lost, only the reasoning goes (rules 6: dropping only the
-    unsigned reasoning is not enough, the call is then refused for lacking thinking)."""
+    """The recommended repair: nothing of the calls and results is lost, only the reasoning goes (rules 6: dropping only
+    the unsigned reasoning is not enough, the call is then refused for lacking thinking)."""
     why = "a call without its signed thinking cannot be sent with thinking on"
     operations = [
-        replace_part(part, tool_as_text(message, part), why)
-        if isinstance(part, ToolPart)
-        else delete_part(part, why)
+        replace_part(part, tool_as_text(message, part), why) if isinstance(part, ToolPart) else delete_part(part, why)
         for part in parts
         if isinstance(part, (ToolPart, ReasoningPart))
     ]

@@ -134,11 +134,7 @@ def _message_finding(context: Context, message: Message, paths: list[JsonPath]) 
         (),
         f"{message.id} holds {_what(message.data, paths)}",
         {"paths": [".".join(map(str, path)) for path in paths], **details},
-        (
-            Choice(
-                "replace", "Replace each by U+FFFD; whole characters are not touched", "safe", (operation,)
-            ),
-        ),
+        (Choice("replace", "Replace each by U+FFFD; whole characters are not touched", "safe", (operation,)),),
     )
 
 

@@ -1,4 +1,5 @@
-"""``suture adopt``: bring sessions of a storage tree, an export or an older database into the database the client reads now."""
+"""``suture adopt``: bring sessions of a storage tree, an export or an older database into the database the client reads
+now."""
 
 from __future__ import annotations
 
@@ -23,9 +24,7 @@ class Command(SutureCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
 
-    def run(
-        self, *, path: str | None, session: list[str], into: str, dry_run: bool, json: bool, **options: Any
-    ) -> int:
+    def run(self, *, path: str | None, session: list[str], into: str, dry_run: bool, json: bool, **options: Any) -> int:
         with open_path(path) as source, stores.open_store(Path(into), "sqlite") as target:
             holders = target.holders()
             if holders and not dry_run:
@@ -41,9 +40,7 @@ class Command(SutureCommand):
             for problem in source.problems:
                 self.say(f"{problem.where}: {problem.reason}")
         if json:
-            self.result(
-                {"into": into, "dry_run": dry_run, "sessions": [outcome.document() for outcome in outcomes]}
-            )
+            self.result({"into": into, "dry_run": dry_run, "sessions": [outcome.document() for outcome in outcomes]})
         else:
             for one in outcomes:
                 self.tell(

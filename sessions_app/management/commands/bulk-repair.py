@@ -38,26 +38,16 @@ class Command(SutureCommand):
             metavar="CODE",
             help="only this rule; may be given several times",
         )
-        parser.add_argument(
-            "--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go"
-        )
+        parser.add_argument("--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go")
         parser.add_argument("--reason", default="", help="kept with every repair")
-        parser.add_argument(
-            "--stop-on-failure", action="store_true", help="stop at the first session that fails"
-        )
-        parser.add_argument(
-            "--force", action="store_true", help="also close what a running client may be working on"
-        )
+        parser.add_argument("--stop-on-failure", action="store_true", help="stop at the first session that fails")
+        parser.add_argument("--force", action="store_true", help="also close what a running client may be working on")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
-        parser.add_argument(
-            "--resume", metavar="BATCH", type=UUID, help="go on with a batch that was interrupted"
-        )
+        parser.add_argument("--resume", metavar="BATCH", type=UUID, help="go on with a batch that was interrupted")
         parser.add_argument("--undo", metavar="BATCH", type=UUID, help="take a whole batch back")
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
 
-    def run(
-        self, *, json: bool, dry_run: bool, resume: UUID | None, undo: UUID | None, **options: Any
-    ) -> int:
+    def run(self, *, json: bool, dry_run: bool, resume: UUID | None, undo: UUID | None, **options: Any) -> int:
         database_prepare()
         try:
             if dry_run:
@@ -79,9 +69,7 @@ class Command(SutureCommand):
             return 0
         self.tell(f"{preview.words}: {preview.repairable} of {preview.total} sessions would be repaired.")
         for line in preview.rules:
-            self.tell(
-                f"  {line.sessions:6} {line.rule}: {'repaired' if line.taken else f'left alone, {line.why}'}"
-            )
+            self.tell(f"  {line.sessions:6} {line.rule}: {'repaired' if line.taken else f'left alone, {line.why}'}")
         for skip in preview.skipped:
             self.tell(f"  {skip.sessions:6} skipped: {skip.why}")
         return 0
@@ -107,9 +95,7 @@ class Command(SutureCommand):
 
 
 def _preview(options: dict[str, Any]) -> BulkPreview:
-    return bulk_preview(
-        selection=_selection(options), options=_options(options), now=timezone.now(), samples=0
-    )
+    return bulk_preview(selection=_selection(options), options=_options(options), now=timezone.now(), samples=0)
 
 
 def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> RepairBatch:

@@ -1,4 +1,5 @@
-"""``suture compact``: summarise a session that its client cannot compact, and write what the client would have written."""
+"""``suture compact``: summarise a session that its client cannot compact, and write what the client would have
+written."""
 
 from __future__ import annotations
 
@@ -43,16 +44,10 @@ class Command(SutureCommand):
         path_argument(parser)
         session_argument(parser)
         target_arguments(parser)
-        parser.add_argument(
-            "--send", action="store_true", help="send it; otherwise only say what would be sent where"
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="make the summary and show it; write nothing"
-        )
+        parser.add_argument("--send", action="store_true", help="send it; otherwise only say what would be sent where")
+        parser.add_argument("--dry-run", action="store_true", help="make the summary and show it; write nothing")
         parser.add_argument("--output", metavar="FILE", help="write to a copy, of the same kind as PATH")
-        parser.add_argument(
-            "--force", action="store_true", help="also while a running client has the file open"
-        )
+        parser.add_argument("--force", action="store_true", help="also while a running client has the file open")
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
 
     def run(self, *, path: str | None, send: bool, json: bool, **options: Any) -> int:
@@ -72,9 +67,7 @@ class Command(SutureCommand):
     def _compact(self, store: Store, send: bool, json: bool, options: dict[str, Any]) -> int:
         rows = store.read(one_session(store, options["session"]))
         # Files are the client's own here, also where they are copies that it will open.
-        ready = compaction_prepare(
-            rows=rows, live=True, target=options["target"], thinking=options["thinking"]
-        )
+        ready = compaction_prepare(rows=rows, live=True, target=options["target"], thinking=options["thinking"])
         clients = [] if options["output"] or options["dry_run"] else clients_of(store.holders())
         if clients and send and not options["force"]:
             self.say(held_words(clients))
@@ -108,9 +101,7 @@ class Command(SutureCommand):
         cancel = Cancel()
         with Line(ready.endpoint, ready.target.protocol, limits()) as line:
             while at.done < len(ready.work.text):
-                at = summarise_piece(
-                    line=line, target=ready.target, text=ready.work.text, at=at, cancel=cancel
-                )
+                at = summarise_piece(line=line, target=ready.target, text=ready.work.text, at=at, cancel=cancel)
                 self.say(f"{100 * at.done // len(ready.work.text)} % summarised")
         return at
 
@@ -134,9 +125,7 @@ def _write(store: Store, ready: Ready, changes: tuple[Any, ...], now: datetime, 
     return about.repair_id
 
 
-def _document(
-    ready: Ready, made: Progress | None, preview: CompactionPreview | None, repair: str
-) -> dict[str, Any]:
+def _document(ready: Ready, made: Progress | None, preview: CompactionPreview | None, repair: str) -> dict[str, Any]:
     document: dict[str, Any] = {
         "session": ready.rows.id,
         "target": target_document(ready.target),

@@ -29,19 +29,13 @@ _BINARY = ("database", "tree")
 
 
 class Command(SutureCommand):
-    help = (
-        "Write a session for handing back: "
-        + "; ".join(f"{form}: {WORDS[form].lower()}" for form in FORMS)
-        + "."
-    )
+    help = "Write a session for handing back: " + "; ".join(f"{form}: {WORDS[form].lower()}" for form in FORMS) + "."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
         session_argument(parser)
         target_arguments(parser)
-        parser.add_argument(
-            "--as", dest="form", choices=FORMS, default="rows", help="the form (default: %(default)s)"
-        )
+        parser.add_argument("--as", dest="form", choices=FORMS, default="rows", help="the form (default: %(default)s)")
         parser.add_argument("--output", metavar="FILE", help="left out: stdout")
         parser.add_argument("--as-stored", action="store_true", help="without repairing it first")
         parser.add_argument(
@@ -51,21 +45,15 @@ class Command(SutureCommand):
             metavar="CODE",
             help="repair only this rule; may be given several times",
         )
-        parser.add_argument(
-            "--safety", choices=("safe", "lossy"), default="safe", help="how far that repair may go"
-        )
+        parser.add_argument("--safety", choices=("safe", "lossy"), default="safe", help="how far that repair may go")
         parser.add_argument(
             "--same-ids",
             action="store_true",
             help="an export under the session's own ids, to be imported after deleting the session",
         )
-        parser.add_argument(
-            "--children", action="store_true", help="an export with the subagents' sessions, as a zip"
-        )
+        parser.add_argument("--children", action="store_true", help="an export with the subagents' sessions, as a zip")
 
-    def run(
-        self, *, path: str | None, session: list[str], form: str, output: str | None, **options: Any
-    ) -> int:
+    def run(self, *, path: str | None, session: list[str], form: str, output: str | None, **options: Any) -> int:
         if output is None and (form in _BINARY or options["children"]) and sys.stdout.isatty():
             raise ValueError("This is a binary file; name an --output.")
         if output is not None and Path(output).exists():

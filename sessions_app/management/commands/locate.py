@@ -49,9 +49,7 @@ class Command(SutureCommand):
         if looked:
             with open_path(path) as store:
                 named = (
-                    _in_sessions(store, text, session, options)
-                    if session
-                    else _raising(store, text, readings, options)
+                    _in_sessions(store, text, session, options) if session else _raising(store, text, readings, options)
                 )
                 places = list(named)
         if json:
@@ -67,9 +65,7 @@ class Command(SutureCommand):
             if reading.position and not places:
                 self.tell(f"  at {reading.position}")
         if not readings:
-            self.tell(
-                "This text names no rule that is known, and no place. Give the provider's own sentence."
-            )
+            self.tell("This text names no rule that is known, and no place. Give the provider's own sentence.")
         elif not places:
             self.say(_next_step(readings, looked))
         for place in places:
@@ -86,9 +82,7 @@ def _next_step(readings: list[Location], looked: bool) -> str:
     return "Name --session to see which stored part stands there."
 
 
-def _in_sessions(
-    store: Store, text: str, session_ids: list[str], options: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
+def _in_sessions(store: Store, text: str, session_ids: list[str], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for session_id in session_ids:
         decoded = dialects.decode(store.read(session_id))
         target = session_target(options["target"], options["thinking"], decoded)
@@ -96,9 +90,7 @@ def _in_sessions(
             yield {"session": decoded.id, "title": decoded.title, **asdict(location)}
 
 
-def _raising(
-    store: Store, text: str, readings: list[Location], options: dict[str, Any]
-) -> Iterator[dict[str, Any]]:
+def _raising(store: Store, text: str, readings: list[Location], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Sessions that would raise this error, or that hold the ids it names."""
     for row in store.sessions():
         try:

@@ -36,12 +36,8 @@ class Command(SutureCommand):
         parser.add_argument(
             "--as-stored", action="store_true", help="what the client sends today, without dedupe and drop"
         )
-        parser.add_argument(
-            "--canonical", action="store_true", help="the canonical messages instead of a body"
-        )
-        parser.add_argument(
-            "--provenance", metavar="FILE", help="write where each piece of the body comes from"
-        )
+        parser.add_argument("--canonical", action="store_true", help="the canonical messages instead of a body")
+        parser.add_argument("--provenance", metavar="FILE", help="write where each piece of the body comes from")
         parser.add_argument(
             "--ndjson",
             action="store_true",
@@ -90,9 +86,7 @@ class Command(SutureCommand):
                 answer = {"error": {"kind": "json", "message": f"not JSON: {problem}"}}
             except Exception as problem:  # one line must not end the stream
                 self.say(f"line {number}: {type(problem).__name__}: {problem}")
-                answer = {
-                    "error": {"kind": "internal", "message": "Suture failed on this line; see its messages."}
-                }
+                answer = {"error": {"kind": "internal", "message": "Suture failed on this line; see its messages."}}
             self.stdout.write(line(answer))
             self.stdout.flush()
         return 0

@@ -44,9 +44,7 @@ class Command(SutureCommand):
             action="store_true",
             help="with the safe repairs applied to what is sent, not to PATH",
         )
-        parser.add_argument(
-            "--send", action="store_true", help="send it; otherwise only say what would be sent where"
-        )
+        parser.add_argument("--send", action="store_true", help="send it; otherwise only say what would be sent where")
         parser.add_argument("--payload", metavar="FILE", help="write the bytes that are (or would be) sent")
         parser.add_argument("--json", action="store_true", help="the answer as JSON")
 

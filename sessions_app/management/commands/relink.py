@@ -19,7 +19,9 @@ from sessions_app.stores.base import Store
 
 
 class Command(SutureCommand):
-    help = "Show which sessions the client does not list and why; with --session, file one where the client looks for it."
+    help = (
+        "Show which sessions the client does not list and why; with --session, file one where the client looks for it."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -30,9 +32,7 @@ class Command(SutureCommand):
             metavar="DIR",
             help="the folder it belongs to; left out: the one it has",
         )
-        parser.add_argument(
-            "--keep-archived", action="store_true", help="leave archived sessions in the archive"
-        )
+        parser.add_argument("--keep-archived", action="store_true", help="leave archived sessions in the archive")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
 
@@ -84,9 +84,7 @@ class Command(SutureCommand):
             found = find_all(Context(dialects.decode(rows), None, session_facts(facts, rows)), HIDING)
             if found:
                 reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
-                hidden.append(
-                    {"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons}
-                )
+                hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})
         if json:
             self.result({"hidden": hidden})
             return 0

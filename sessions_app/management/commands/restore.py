@@ -25,9 +25,7 @@ class Command(SutureCommand):
         )
 
     def run(self, *, backup: str, path: str, force: bool, **options: Any) -> int:
-        restored = restore(
-            Path(backup), Path(path), directory=backups_dir(), now=datetime.now(UTC), force=force
-        )
+        restored = restore(Path(backup), Path(path), directory=backups_dir(), now=datetime.now(UTC), force=force)
         self.tell(restored.words)
         if restored.previous is not None:
             self.tell(f"The state before is kept in {restored.previous}")

@@ -57,9 +57,7 @@ class Command(SutureCommand):
             whole = store_report(store=store, seconds=QUICK_SECONDS)
             documents = self._sessions(store, whole, native=path != "-" and is_native(store.path), **options)
             if json:
-                documents = list(
-                    documents
-                )  # a document is whole or not there: an unreadable store gives none
+                documents = list(documents)  # a document is whole or not there: an unreadable store gives none
                 self.result({"source": source, "store": whole.document(), "sessions": documents})
             for document in documents:
                 if not (json or ndjson or health):

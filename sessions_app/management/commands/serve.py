@@ -41,12 +41,8 @@ class Command(SutureCommand):
             help="what to attach; left out: opencode's own database, else samples",
         )
         parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument(
-            "--port", type=int, default=8000, help="0 takes a free one (default: %(default)s)"
-        )
-        parser.add_argument(
-            "--no-worker", action="store_true", help="the worker runs elsewhere: suture db_worker"
-        )
+        parser.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: %(default)s)")
+        parser.add_argument("--no-worker", action="store_true", help="the worker runs elsewhere: suture db_worker")
 
     def run(self, *, paths: list[str], host: str, port: int, no_worker: bool, **options: Any) -> int:
         listener = listen(host, port)
@@ -96,9 +92,7 @@ class Command(SutureCommand):
         self.tell(f"Suture is at {url}/")
         if loopback:
             user = local_user_ensure()
-            self.tell(
-                f"Sign in, once and within 15 minutes: {url}/login/link/{login_link_create(user=user, now=now)}"
-            )
+            self.tell(f"Sign in, once and within 15 minutes: {url}/login/link/{login_link_create(user=user, now=now)}")
             self.tell(f"API token: {local_token_renew(user=user, now=now)}")
         elif not get_user_model().objects.filter(is_active=True).exclude(password__startswith="!").exists():  # noqa: S106  unusable ones begin so
             self.say("Nobody can sign in yet; make a user with: suture createsuperuser")

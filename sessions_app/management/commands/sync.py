@@ -19,9 +19,7 @@ class Command(SutureCommand):
     help = "Read what changed in attached sources since they were last read."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "paths", nargs="*", metavar="PATH", help="attached sources; left out: all of them"
-        )
+        parser.add_argument("paths", nargs="*", metavar="PATH", help="attached sources; left out: all of them")
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
 
     def run(self, *, paths: list[str], json: bool, **options: Any) -> int:

@@ -21,9 +21,7 @@ class Command(SutureCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("repair", metavar="REPAIR", help="what the repair is called, rep_...")
-        parser.add_argument(
-            "--dry-run", action="store_true", help="say what would be put back; write nothing"
-        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would be put back; write nothing")
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
 
     def run(self, *, repair: str, dry_run: bool, json: bool, **options: Any) -> int:

@@ -1,7 +1,8 @@
-"""Sessions of a storage tree, an export or an older database brought into the database that the client reads now (issue C 6).
+"""Sessions of a storage tree, an export or an older database brought into the database that the client reads now (issue
+C 6).
 
-Client 1.18.33 does not migrate a tree (format A2). The rows are inserted as they are, under a guard, with a restore point, so that ``undo``
-takes them out again. A store of a 2.x client gets no rows of 1.x: its own import is the way in.
+Client 1.18.33 does not migrate a tree (format A2). The rows are inserted as they are, under a guard, with a restore
+point, so that ``undo`` takes them out again. A store of a 2.x client gets no rows of 1.x: its own import is the way in.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _OPENS = ("undecodable-row",)
 
 @dataclass(slots=True)
 class Adopted:
-    """What becomes of one session. ``outcome``: would-adopt, adopted, there (the target has it), empty, refused, unreadable."""
+    """What becomes of one session. ``outcome``: would-adopt, adopted, there (the target has it), empty, refused,
+    unreadable."""
 
     id: str
     title: str
@@ -69,7 +71,8 @@ def adopt(
 ) -> list[Adopted]:
     """Bring sessions (none named = all) of ``source`` into ``target``, one transaction each, parents first.
 
-    Fields that the client asks for now are filled in from the session; everything else comes as it is. Raises ``StoreError`` where the target takes no rows.
+    Fields that the client asks for now are filled in from the session; everything else comes as it is. Raises
+    ``StoreError`` where the target takes no rows.
     """
     database = _writable(target)
     known = {str(row["id"]) for row in target.sessions()}
@@ -139,9 +142,7 @@ def _wanted(source: Store, session_ids: Sequence[str], outcomes: list[Adopted]) 
 def _planned(rows: SessionRows, target: SqliteStore, known: set[str], projects: set[str]) -> Adopted:
     title = str(rows.session.get("title") or "")
     if rows.id in known:
-        return Adopted(
-            rows.id, title, "there", "The database has a session of this id; nothing is written over it."
-        )
+        return Adopted(rows.id, title, "there", "The database has a session of this id; nothing is written over it.")
     if not rows.messages:
         return Adopted(rows.id, title, "empty", "It has no messages of 1.x.")
     decoded = dialects.decode(rows)
@@ -206,9 +207,7 @@ def _insert(table: Table, row: Mapping[str, Any]) -> RowChange:
         column: row.get(column) if row.get(column) is not None else _default(table.defaults.get(column))
         for column in table.columns
     }
-    return RowChange(
-        table.name if table.name != "session_v2" else "session", {"id": after["id"]}, None, after
-    )
+    return RowChange(table.name if table.name != "session_v2" else "session", {"id": after["id"]}, None, after)
 
 
 def _default(text: str | None) -> Any:

@@ -10,8 +10,8 @@ from sessions_app.stores.base import Store
 
 
 def store_copy(*, store: Store, destination: Path) -> None:
-    """Copy ``store`` to ``destination``, which must not exist: a database through SQLite (what is in its WAL comes along), a
-    folder with everything in it, a document as it is."""
+    """Copy ``store`` to ``destination``, which must not exist: a database through SQLite (what is in its WAL comes
+    along), a folder with everything in it, a document as it is."""
     if store.kind == "sqlite":
         backup_sqlite(store.path, destination)
     elif store.path.is_dir():

@@ -40,8 +40,8 @@ class ExportDocument:
 def export_documents(sessions: Sequence[SessionRows], *, fresh: bool = True) -> tuple[ExportDocument, ...]:
     """A document a session, each to be imported by itself, parents first.
 
-    ``fresh``: under new ids with consistent references, so that it is imported beside the original; else under its own ids, which the
-    client only takes where the session has been deleted before. Raises ``NotExportable``.
+    ``fresh``: under new ids with consistent references, so that it is imported beside the original; else under its own
+    ids, which the client only takes where the session has been deleted before. Raises ``NotExportable``.
     """
     for rows in sessions:
         if not rows.messages:
@@ -115,11 +115,7 @@ def _notes(old: SessionRows, rows: SessionRows, fresh: bool, left: Sequence[Left
         )
     if old.session_message:
         notes.append("Its V2 rows are not in the export, which holds messages of 1.x only.")
-    notes.append(
-        "Run opencode import in the project's folder: the session gets that folder as its directory."
-    )
+    notes.append("Run opencode import in the project's folder: the session gets that folder as its directory.")
     if left:
-        notes.append(
-            f"{len(left)} rows that the client's import refuses were left out; they are named in the report."
-        )
+        notes.append(f"{len(left)} rows that the client's import refuses were left out; they are named in the report.")
     return notes

@@ -64,8 +64,8 @@ _KIND: dict[Form, tuple[str, str]] = {
 
 
 class HandBackRefused(Exception):
-    """The session cannot be handed back in this form. ``kind``: form (of no use for its kind of store or rows), nothing (there is
-    nothing to repair with these options), store (it cannot be read)."""
+    """The session cannot be handed back in this form. ``kind``: form (of no use for its kind of store or rows), nothing
+    (there is nothing to repair with these options), store (it cannot be read)."""
 
     def __init__(self, kind: Literal["form", "nothing", "store"], words: str) -> None:
         super().__init__(words)
@@ -75,8 +75,9 @@ class HandBackRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HandOptions:
-    """``repaired``: the session as it is after the repair that ``repair`` describes, else as stored. ``fresh``: an export under new
-    ids. ``children``: an export with the subagents' sessions. ``secrets``: a database keeps the client's own log-ins."""
+    """``repaired``: the session as it is after the repair that ``repair`` describes, else as stored. ``fresh``: an
+    export under new ids. ``children``: an export with the subagents' sessions. ``secrets``: a database keeps the
+    client's own log-ins."""
 
     repaired: bool = True
     fresh: bool = True
@@ -106,7 +107,8 @@ def forms_of(kind: str, dialect: str) -> tuple[Form, ...]:
 
 @contextmanager
 def session_handed(*, session: Session, form: Form, options: HandOptions, now: datetime) -> Iterator[Handed]:
-    """The session of the mirror as its source holds it now; where that cannot be read, forms that need no file are made of the mirror.
+    """The session of the mirror as its source holds it now; where that cannot be read, forms that need no file are made
+    of the mirror.
 
     Raises ``HandBackRefused``.
     """
@@ -115,17 +117,13 @@ def session_handed(*, session: Session, form: Form, options: HandOptions, now: d
         with stores.open_store(Path(source.file), source.kind) as store:
             rows = store.read(stored_id(session))
             facts = store_facts(store=store, native=source.native, now=now)
-            with handed(
-                store=store, rows=rows, facts=facts, form=form, options=options, source=source.name
-            ) as made:
+            with handed(store=store, rows=rows, facts=facts, form=form, options=options, source=source.name) as made:
                 yield made
         return
     except StoreError as problem:
         if form in ("database", "tree", "patch", "undo") or session.imported_at is None:
             raise HandBackRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
-        note = (
-            f"The source could not be read just now ({problem.words}), so this is what was imported before."
-        )
+        note = f"The source could not be read just now ({problem.words}), so this is what was imported before."
     maker = _Maker(None, session_rows(session), Facts(), options, source.name)
     made = maker.made(form)
     yield replace(made, notes=(note, *made.notes))
@@ -148,9 +146,7 @@ def handed(
 
 
 class _Maker:
-    def __init__(
-        self, store: Store | None, rows: SessionRows, facts: Facts, options: HandOptions, source: str
-    ) -> None:
+    def __init__(self, store: Store | None, rows: SessionRows, facts: Facts, options: HandOptions, source: str) -> None:
         self.store = store
         self.rows = rows
         self.facts = facts
@@ -161,9 +157,7 @@ class _Maker:
         if form == "rows":
             return self._handed(form, rowdoc.dump(self.rows) + "\n")
         if form == "bundle":
-            return self._handed(
-                form, bundle(self.rows, {"suture": __version__, "rules": rules_version()}) + "\n"
-            )
+            return self._handed(form, bundle(self.rows, {"suture": __version__, "rules": rules_version()}) + "\n")
         if form == "report":
             return self._handed(form, self._report())
         return self._export() if form == "export" else self._patch(undo=form == "undo")
@@ -230,9 +224,7 @@ class _Maker:
             raise HandBackRefused("form", str(refusal)) from refusal
         notes = tuple(dict.fromkeys(note for document in documents for note in document.notes))
         left = tuple(
-            f"Left out: {one.table} {one.id}: {one.reason}"
-            for document in documents
-            for one in document.left_out
+            f"Left out: {one.table} {one.id}: {one.reason}" for document in documents for one in document.left_out
         )
         if len(documents) == 1:
             return self._handed("export", documents[0].text + "\n", notes=notes + left)
@@ -245,9 +237,7 @@ class _Maker:
 
     def _patch(self, *, undo: bool) -> Handed:
         if not isinstance(self.store, SqliteStore):
-            raise HandBackRefused(
-                "form", "A patch is for a database; this session comes from another kind of store."
-            )
+            raise HandBackRefused("form", "A patch is for a database; this session comes from another kind of store.")
         schema = self.store.schema
         plan = self._plan(self.rows)
         if not plan.changes:
@@ -264,9 +254,7 @@ class _Maker:
             make(plan.changes, made_for=self.rows.id, table_name=real, extents=[held]),
         )
 
-    def _handed(
-        self, form: Form, text: str, *, path: Path | None = None, notes: tuple[str, ...] = ()
-    ) -> Handed:
+    def _handed(self, form: Form, text: str, *, path: Path | None = None, notes: tuple[str, ...] = ()) -> Handed:
         content_type, ending = _KIND[form]
         return Handed(
             f"{_file_name(self.rows.id)}.{ending}",
@@ -308,9 +296,7 @@ def _zipped(documents: Sequence[ExportDocument], notes: Sequence[str]) -> bytes:
         readme = "Import the files in this order, each with opencode import.\n\n" + "".join(
             f"- {note}\n" for note in notes
         )
-        archive.writestr(
-            zipfile.ZipInfo("README.md", (1980, 1, 1, 0, 0, 0)), readme.encode("utf-8", "replace")
-        )
+        archive.writestr(zipfile.ZipInfo("README.md", (1980, 1, 1, 0, 0, 0)), readme.encode("utf-8", "replace"))
     return out.getvalue()
 
 

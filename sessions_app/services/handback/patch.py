@@ -1,7 +1,8 @@
 """A repair as an SQL script for ``sqlite3 opencode.db < patch.sql`` (issue C 5d).
 
-One transaction. Every row is first compared with what the repair was planned for, and every session with the number and size of the rows
-that it had; what differs breaks a named constraint, whose name is the message, and the whole script is rolled back.
+One transaction. Every row is first compared with what the repair was planned for, and every session with the number and
+size of the rows that it had; what differs breaks a named constraint, whose name is the message, and the whole script is
+rolled back.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _OWNED = ("message", "part", "session_message")
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a session holds: table -> (rows, bytes of ``data``). Rows that came or went since a plan was made show here."""
+    """How much a session holds: table -> (rows, bytes of ``data``). Rows that came or went since a plan was made show
+    here."""
 
     session_id: str
     tables: tuple[tuple[str, int, int], ...]
@@ -36,8 +38,7 @@ def extent(rows: SessionRows) -> Extent:
     held = {"message": rows.messages, "part": rows.parts, "session_message": rows.session_message}
     # A part may be filed under another session than its message (rules 2.29); SQL counts by the column.
     own = {
-        name: [row for row in found if row.get("session_id") == rows.session.get("id")]
-        for name, found in held.items()
+        name: [row for row in found if row.get("session_id") == rows.session.get("id")] for name, found in held.items()
     }
     return Extent(
         rows.id,
@@ -56,7 +57,8 @@ def patch_sql(
     table_name: Callable[[str], str] = str,
     extents: Sequence[Extent] = (),
 ) -> str:
-    """The script. ``made_for`` names the file in its first line; ``table_name`` gives the real name of a table of the interchange."""
+    """The script. ``made_for`` names the file in its first line; ``table_name`` gives the real name of a table of the
+    interchange."""
     lines = [
         f"-- Suture: {len(changes)} row changes for {_comment(made_for)}. Close the client, keep a copy of the file, then run",
         "--   sqlite3 FILE < THIS",
@@ -89,7 +91,8 @@ def undo_sql(
     table_name: Callable[[str], str] = str,
     extents: Sequence[Extent] = (),
 ) -> str:
-    """The script that takes ``patch_sql`` of the same changes back, under the same guard. ``extents``: after the patch."""
+    """The script that takes ``patch_sql`` of the same changes back, under the same guard. ``extents``: after the
+    patch."""
     return patch_sql(inverted(tuple(changes)), made_for=made_for, table_name=table_name, extents=extents)
 
 
@@ -124,7 +127,8 @@ def _parts_guard(change: RowChange, table: str) -> Iterator[str]:
 
 
 def _guard(words: str, wanted: str, query: str) -> Iterator[str]:
-    """A table with a constraint that fails, in words, where a count is not as wanted; gone at once, so that thousands stay quick."""
+    """A table with a constraint that fails, in words, where a count is not as wanted; gone at once, so that thousands
+    stay quick."""
     yield f"CREATE TEMP TABLE suture_guard (found INTEGER CONSTRAINT {_name(words)} CHECK (found = {wanted}));"
     yield f"INSERT INTO temp.suture_guard {query};"
     yield "DROP TABLE temp.suture_guard;"
@@ -135,22 +139,14 @@ def _writes(changes: Sequence[RowChange], table_name: Callable[[str], str]) -> I
     for change in changes:
         if change.after is None:
             yield f"DELETE FROM main.{_name(table_name(change.table))} WHERE {_matches(change.key)};"
-    moved = [
-        change
-        for change in changes
-        if change.before is not None and change.after is not None and _moves(change)
-    ]
-    aside = {
-        id(change): dict.fromkeys(change.key, f"suture-aside-{number}") for number, change in enumerate(moved)
-    }
+    moved = [change for change in changes if change.before is not None and change.after is not None and _moves(change)]
+    aside = {id(change): dict.fromkeys(change.key, f"suture-aside-{number}") for number, change in enumerate(moved)}
     for change in moved:
         yield _update(change, table_name, change.key, aside[id(change)])
     for change in changes:
         if change.after is not None and change.before is not None:
             altered = {
-                column: value
-                for column, value in change.after.items()
-                if not _same(change.before.get(column), value)
+                column: value for column, value in change.after.items() if not _same(change.before.get(column), value)
             }
             if altered:
                 yield _update(change, table_name, aside.get(id(change), change.key), altered)

@@ -26,9 +26,7 @@ def recovered_words(result: Recovered) -> list[str]:
     else:
         words.append("No row that the old file still counts is missing.")
     if result.unplaced:
-        words.append(
-            f"{result.unplaced:,} rows were found that belong to no known table; they are in lost_and_found."
-        )
+        words.append(f"{result.unplaced:,} rows were found that belong to no known table; they are in lost_and_found.")
     return [*words, *result.notes, "The old file was only read: keep it, with its -wal, until all is well."]
 
 
@@ -48,14 +46,17 @@ def file_recover(*, path: Path, destination: Path) -> Recovered:
         if problem.kind != "corrupt":
             raise
         words = "Nothing could be recovered: the part of the file that says what is in it is damaged."
-        next_step = "A sqlite3 program that can .recover, on this machine or another, may save more; else look for a backup."
+        next_step = (
+            "A sqlite3 program that can .recover, on this machine or another, may save more; else look for a backup."
+        )
         raise StoreError("corrupt", path, words, next_step) from problem
 
 
 def source_recover(
     *, source: Source, actor: str, now: datetime, face: str = "web"
 ) -> tuple[Source, ImportJob, Recovered]:
-    """Recover the source's database into the data directory, as an upload would lie there, and read that as a source of its own.
+    """Recover the source's database into the data directory, as an upload would lie there, and read that as a source of
+    its own.
 
     Raises ``StoreError``; nothing is kept then.
     """

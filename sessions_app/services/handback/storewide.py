@@ -1,4 +1,5 @@
-"""What is wrong with a store as a whole: damage, rows that belong nowhere, sessions that its client does not list (issue C 4, C 6)."""
+"""What is wrong with a store as a whole: damage, rows that belong nowhere, sessions that its client does not list
+(issue C 4, C 6)."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ STORE_WIDE = (*HIDING, "orphan-row", "usage-counters-wrong", "sqlite-corrupt")
 
 @dataclass(frozen=True, slots=True)
 class StoreFinding:
-    """One fault of the store itself. ``rows`` are ids, up to a cap; ``count`` may be greater. ``remove`` says that they can be taken out."""
+    """One fault of the store itself. ``rows`` are ids, up to a cap; ``count`` may be greater. ``remove`` says that they
+    can be taken out."""
 
     rule: str
     severity: str
@@ -88,7 +90,8 @@ def store_report(*, store: Store, seconds: float = 30.0) -> StoreReport:
 
 
 def strays_changes(*, store: Store) -> tuple[RowChange, ...]:
-    """What takes the rows out that belong to no session at all: messages of sessions that are gone, parts of messages that are gone."""
+    """What takes the rows out that belong to no session at all: messages of sessions that are gone, parts of messages
+    that are gone."""
     if not isinstance(store, SqliteStore):
         return ()
     lost = orphans(store)
@@ -102,7 +105,8 @@ def strays_changes(*, store: Store) -> tuple[RowChange, ...]:
 
 
 def strays_remove(*, store: Store, actor: str, now: datetime, reason: str = "") -> str:
-    """Take them out; gives what ``undo`` takes, "" where there were none. Raises ``GuardRefused``, ``StoreError``: nothing was written."""
+    """Take them out; gives what ``undo`` takes, "" where there were none. Raises ``GuardRefused``, ``StoreError``:
+    nothing was written."""
     changes = strays_changes(store=store)
     if not changes:
         return ""
@@ -158,8 +162,6 @@ def _strays(store: SqliteStore, lost: Orphans) -> list[StoreFinding]:
         if ids:
             many = f"{len(ids)} or more" if len(ids) >= ORPHAN_CAP else str(len(ids))
             found.append(
-                StoreFinding(
-                    "orphan-row", "at-risk", f"{many} {words}", table, tuple(map(str, ids)), len(ids), remove
-                )
+                StoreFinding("orphan-row", "at-risk", f"{many} {words}", table, tuple(map(str, ids)), len(ids), remove)
             )
     return found

@@ -1,4 +1,5 @@
-"""What is done to a source as a whole: rows that belong nowhere taken out, its sessions brought into another source's database."""
+"""What is done to a source as a whole: rows that belong nowhere taken out, its sessions brought into another source's
+database."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from .storewide import strays_changes, strays_remove
 
 
 def source_tidy(*, source: Source, actor: str, now: datetime, face: str = "web") -> tuple[str, int]:
-    """Take rows that belong to no session out; gives the journal entry that ``undo`` takes ("" = none), and how many they were.
+    """Take rows that belong to no session out; gives the journal entry that ``undo`` takes ("" = none), and how many
+    they were.
 
     Raises ``RepairRefused``: nothing was written.
     """
@@ -53,7 +55,8 @@ def source_adopt(
     face: str = "web",
     dry_run: bool = False,
 ) -> tuple[list[Adopted], ImportJob | None]:
-    """Bring sessions of ``source`` into the database of ``into``; a job that reads them there is queued, where any came.
+    """Bring sessions of ``source`` into the database of ``into``; a job that reads them there is queued, where any
+    came.
 
     Raises ``RepairRefused``: nothing was written.
     """

@@ -1,6 +1,7 @@
 """Opening foreign SQLite files (issue A 9, design 5.2): hostile until proven otherwise, and never disturbed.
 
-Every connection distrusts the schema, refuses extensions, runs under SQLite's own limits and never runs a trigger or a view.
+Every connection distrusts the schema, refuses extensions, runs under SQLite's own limits and never runs a trigger or a
+view.
 """
 
 from __future__ import annotations
@@ -84,17 +85,15 @@ _KINDS: dict[int, tuple[ErrorKind, str, str]] = {
 def explained(error: sqlite3.Error, path: Path) -> StoreError:
     """A ``StoreError`` with the kind, the words and the next step for what SQLite says."""
     code = getattr(error, "sqlite_errorcode", None)
-    kind, words, next_step = _KINDS.get(
-        (code or 0) & 0xFF, ("schema", "The database cannot be read as expected.", "")
-    )
+    kind, words, next_step = _KINDS.get((code or 0) & 0xFF, ("schema", "The database cannot be read as expected.", ""))
     return StoreError(kind, path, f"{words} (SQLite: {error})", next_step)
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
     """A read-only connection; a WAL in use by a running client is read as it should be.
 
-    Where the folder cannot be written and so no ``-shm`` can be made, the file is read as immutable, but only if there is no
-    ``-wal`` with changes that this would hide. Raises ``StoreError``.
+    Where the folder cannot be written and so no ``-shm`` can be made, the file is read as immutable, but only if there
+    is no ``-wal`` with changes that this would hide. Raises ``StoreError``.
     """
     try:
         return _opened(path, "mode=ro")
@@ -178,8 +177,8 @@ def harden(connection: sqlite3.Connection) -> None:
 
 
 def read_schema(connection: sqlite3.Connection) -> None:
-    """The first statement, which has SQLite read the schema. Raises ``sqlite3.Error`` also where SQLite's words about a damaged
-    schema quote bytes that are no text: Python answers with a ``UnicodeDecodeError`` then."""
+    """The first statement, which has SQLite read the schema. Raises ``sqlite3.Error`` also where SQLite's words about a
+    damaged schema quote bytes that are no text: Python answers with a ``UnicodeDecodeError`` then."""
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except UnicodeDecodeError:

@@ -37,8 +37,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """``lost`` is session id -> rows (messages and parts) that the old file counts and the new one has not. ``method``: how it was done;
-    ``unplaced``: rows found that belong to no known table; ``notes``: what went wrong on the way."""
+    """``lost`` is session id -> rows (messages and parts) that the old file counts and the new one has not. ``method``:
+    how it was done; ``unplaced``: rows found that belong to no known table; ``notes``: what went wrong on the way."""
 
     path: Path
     method: Literal["sqlite3 .recover", "row by row"]
@@ -49,20 +49,17 @@ class Recovered:
 
 
 def quick_check(path: Path, *, seconds: float = 30.0, full: bool = False, most: int = 100) -> Check:
-    """``PRAGMA quick_check`` within a time limit (``full``: ``integrity_check``, which also compares indexes with rows)."""
+    """``PRAGMA quick_check`` within a time limit (``full``: ``integrity_check``, which also compares indexes with
+    rows)."""
     start = time.monotonic()
     connection: sqlite3.Connection | None = None
     try:
         connection = open_reader(path)
         with time_limit(connection, seconds):
-            rows = connection.execute(
-                f"PRAGMA {'integrity_check' if full else 'quick_check'}({most})"
-            ).fetchall()
+            rows = connection.execute(f"PRAGMA {'integrity_check' if full else 'quick_check'}({most})").fetchall()
     except sqlite3.DatabaseError as error:
         stopped = (error.sqlite_errorcode & 0xFF) == sqlite3.SQLITE_INTERRUPT
-        return Check(
-            "unfinished" if stopped else "damaged", () if stopped else (str(error),), time.monotonic() - start
-        )
+        return Check("unfinished" if stopped else "damaged", () if stopped else (str(error),), time.monotonic() - start)
     except StoreError as error:
         if error.kind not in ("corrupt", "not-a-store"):
             raise
@@ -81,8 +78,9 @@ def quick_check(path: Path, *, seconds: float = 30.0, full: bool = False, most: 
 def recover(path: Path, dest: Path, *, program: str | None = None, seconds: float = 600.0) -> Recovered:
     """Save what can be saved of ``path`` into the new file ``dest``.
 
-    By the ``sqlite3`` program's ``.recover`` where it can do that, else row by row through tables and indexes. The old file
-    is only read. Raises ``StoreError`` where nothing at all can be read, ``FileExistsError`` where ``dest`` exists.
+    By the ``sqlite3`` program's ``.recover`` where it can do that, else row by row through tables and indexes. The old
+    file is only read. Raises ``StoreError`` where nothing at all can be read, ``FileExistsError`` where ``dest``
+    exists.
     """
     if dest.exists():
         raise FileExistsError(dest)
@@ -102,9 +100,7 @@ def recover(path: Path, dest: Path, *, program: str | None = None, seconds: floa
         after = _counts(partial)
         rows, unplaced = _totals(partial)
         if not rows:
-            raise StoreError(
-                "corrupt", path, "Nothing could be recovered from this file.", "Look for a backup of it."
-            )
+            raise StoreError("corrupt", path, "Nothing could be recovered from this file.", "Look for a backup of it.")
         partial.replace(dest)
     except sqlite3.Error as error:
         raise explained(error, path) from error
@@ -130,7 +126,8 @@ def _can_recover(program: str) -> bool:
 
 
 def _by_program(program: str, path: Path, partial: Path, seconds: float, notes: list[str]) -> None:
-    """Run the statements that ``.recover`` prints here, not in a second shell: a hostile schema could hold shell commands."""
+    """Run the statements that ``.recover`` prints here, not in a second shell: a hostile schema could hold shell
+    commands."""
     end = time.monotonic() + seconds
     target = _new_database(partial)
     process = subprocess.Popen(
@@ -142,9 +139,7 @@ def _by_program(program: str, path: Path, partial: Path, seconds: float, notes: 
         target.execute("BEGIN")
         for statement in _statements(process.stdout):
             if time.monotonic() > end:
-                raise StoreError(
-                    "too-long", path, "Recovering took too long and was stopped.", "Allow more time."
-                )
+                raise StoreError("too-long", path, "Recovering took too long and was stopped.", "Allow more time.")
             if statement.split(None, 1)[0].upper() not in ("CREATE", "INSERT"):
                 continue
             try:
@@ -181,7 +176,8 @@ def _new_database(path: Path) -> sqlite3.Connection:
 
 
 def _only_literal(action: int, *about: object) -> int:
-    """Definitions come out of a hostile file: none may compute its rows (CREATE TABLE ... AS SELECT could run for ever)."""
+    """Definitions come out of a hostile file: none may compute its rows (CREATE TABLE ... AS SELECT could run for
+    ever)."""
     return sqlite3.SQLITE_DENY if action in _COMPUTING else sqlite3.SQLITE_OK
 
 
@@ -218,9 +214,7 @@ def _by_rows(path: Path, partial: Path, notes: list[str]) -> None:
         target.close()
 
 
-def _copy_rows(
-    source: sqlite3.Connection, target: sqlite3.Connection, table: Table, notes: list[str]
-) -> None:
+def _copy_rows(source: sqlite3.Connection, target: sqlite3.Connection, table: Table, notes: list[str]) -> None:
     marks = ", ".join("?" for _ in table.columns)
     insert = f"INSERT OR IGNORE INTO {quoted(table.name)} ({', '.join(quoted(column) for column in table.columns)}) VALUES ({marks})"
     seen: set[int] = set()
@@ -229,9 +223,7 @@ def _copy_rows(
         rowid_select = table.select().replace("SELECT ", "SELECT rowid, ", 1)
         for direction in ("ASC", "DESC"):
             with contextlib.suppress(sqlite3.DatabaseError):
-                for rowid, *values in source.execute(
-                    f"{rowid_select} NOT INDEXED ORDER BY rowid {direction}"
-                ):
+                for rowid, *values in source.execute(f"{rowid_select} NOT INDEXED ORDER BY rowid {direction}"):
                     if rowid in seen:
                         continue
                     seen.add(rowid)
@@ -273,9 +265,7 @@ def _put(target: sqlite3.Connection, insert: str, values: list[object]) -> None:
     try:
         target.execute(insert, values)
     except UnicodeEncodeError:
-        raw = [
-            value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value for value in values
-        ]
+        raw = [value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value for value in values]
         head, _, _ = insert.partition(" VALUES ")
         marks = ", ".join("CAST(? AS TEXT)" if isinstance(value, str) else "?" for value in values)
         target.execute(f"{head} VALUES ({marks})", raw)

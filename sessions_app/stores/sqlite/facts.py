@@ -32,7 +32,8 @@ class Orphans:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """``level``: oldest client version with these tables. ``migration``: the ``phase`` text of 2.x's V1 importer, "" where there is none."""
+    """``level``: oldest client version with these tables. ``migration``: the ``phase`` text of 2.x's V1 importer, ""
+    where there is none."""
 
     bytes: int
     wal_bytes: int
@@ -72,9 +73,7 @@ def counts(store: SqliteStore) -> Mapping[str, tuple[int, int, int]]:
     found: dict[str, list[int]] = {}
     for place, table in enumerate(("message", "part", "session_message")):
         if store.schema.has(table, "session_id"):
-            for session_id, number in store.query(
-                f"SELECT session_id, count(*) FROM {table} GROUP BY session_id"
-            ):
+            for session_id, number in store.query(f"SELECT session_id, count(*) FROM {table} GROUP BY session_id"):
                 found.setdefault(session_id, [0, 0, 0])[place] = number
     return {key: (messages, parts, rows) for key, (messages, parts, rows) in found.items()}
 
@@ -85,9 +84,9 @@ def stored_size(store: SqliteStore, session_id: str) -> int:
     for table in ("message", "part", "session_message"):
         if store.schema.has(table, "session_id"):
             total += int(
-                store.query(
-                    f"SELECT coalesce(sum(length(data)), 0) FROM {table} WHERE session_id = ?", (session_id,)
-                )[0][0]
+                store.query(f"SELECT coalesce(sum(length(data)), 0) FROM {table} WHERE session_id = ?", (session_id,))[
+                    0
+                ][0]
             )
     return total
 
@@ -116,9 +115,7 @@ def orphans(store: SqliteStore) -> Orphans:
         messages=_without_session(store, "message", sessions),
         session_messages=_without_session(store, "session_message", sessions),
         sessions_without_project=homeless[:ORPHAN_CAP],
-        todo_sessions=tuple(
-            _column(store, f"SELECT DISTINCT session_id FROM todo EXCEPT SELECT id FROM ({sessions})")
-        )
+        todo_sessions=tuple(_column(store, f"SELECT DISTINCT session_id FROM todo EXCEPT SELECT id FROM ({sessions})"))
         if has("todo", "session_id")
         else (),
     )

@@ -92,9 +92,7 @@ def probe(connection: sqlite3.Connection) -> Schema:
 
 
 def _is_virtual(sql: str) -> bool:
-    words = _COMMENT.sub(" ", sql).split(
-        None, 2
-    )  # a hostile file can hold a definition that SQLite never wrote
+    words = _COMMENT.sub(" ", sql).split(None, 2)  # a hostile file can hold a definition that SQLite never wrote
     return [word.upper() for word in words[:2]] == ["CREATE", "VIRTUAL"]
 
 

@@ -99,15 +99,13 @@ class SqliteStore(Store):
         return dict(zip(real.columns, found[0], strict=True)) if len(found) == 1 else None
 
     def mark(self) -> Mark:
-        """Per session: its row's time, how many messages and parts it has and when one was last written, and the client's
-        own counter of events (``event_sequence``, 1.14 on)."""
+        """Per session: its row's time, how many messages and parts it has and when one was last written, and the
+        client's own counter of events (``event_sequence``, 1.14 on)."""
         files = self.file_state()  # before the rows are read: a write in between makes the next look thorough
         with self.snapshot():
             states: dict[Any, list[object]] = {key: [] for key in self.session_ids()}
             for name in self.schema.session_tables:
-                self._collect(
-                    states, f"SELECT id, time_updated, time_archived, project_id FROM {quoted(name)}"
-                )
+                self._collect(states, f"SELECT id, time_updated, time_archived, project_id FROM {quoted(name)}")
             for table in ("message", "part", "session_message"):
                 if self.schema.has(table, "time_updated"):
                     # NOT INDEXED: one pass in file order beats a random access per index entry.
@@ -213,14 +211,11 @@ class SqliteStore(Store):
 
     def _owned(self, name: str, session_id: str) -> list[Row]:
         table = self.schema.tables.get(name)
-        return (
-            []
-            if table is None or "session_id" not in table.columns
-            else self._rows(table, "session_id", session_id)
-        )
+        return [] if table is None or "session_id" not in table.columns else self._rows(table, "session_id", session_id)
 
     def _strays(self, session_id: str) -> list[Row]:
-        """Parts of this session's messages that name another session (rules 2.29): the client sends them (format A3)."""
+        """Parts of this session's messages that name another session (rules 2.29): the client sends them (format
+        A3)."""
         if not (self.schema.has("part", "message_id") and self.schema.has("message", "session_id")):
             return []
         part = self.schema.tables["part"]
@@ -253,9 +248,7 @@ class SqliteStore(Store):
             return self._projects
         table = self.schema.tables.get("project")
         return (
-            []
-            if table is None
-            else [dict(zip(table.columns, row, strict=True)) for row in self.query(table.select())]
+            [] if table is None else [dict(zip(table.columns, row, strict=True)) for row in self.query(table.select())]
         )
 
     def _rows(self, table: Table, column: str, value: Any) -> list[Row]:
@@ -274,22 +267,16 @@ class SqliteStore(Store):
         columns = table.columns
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
-    def _one_by_one(
-        self, table: Table, column: str, value: Any, first: sqlite3.Error
-    ) -> list[tuple[Any, ...]]:
+    def _one_by_one(self, table: Table, column: str, value: Any, first: sqlite3.Error) -> list[tuple[Any, ...]]:
         """The rows a damaged page leaves over, found through the index; the others become problems."""
         if column == "rowid" or not table.has_rowid:
             raise explained(first, self.path) from first
         found: list[tuple[Any, ...]] = []
-        for (rowid,) in self.query(
-            f"SELECT rowid FROM {quoted(table.name)} WHERE {quoted(column)} IS ?", (value,)
-        ):
+        for (rowid,) in self.query(f"SELECT rowid FROM {quoted(table.name)} WHERE {quoted(column)} IS ?", (value,)):
             try:
                 found += self._fetch(f"{table.select()} WHERE rowid = ?", (rowid,))
             except sqlite3.DatabaseError as error:
-                self.problems.append(
-                    Problem(f"{table.name} row {rowid}", str(error), "sqlite-corrupt", str(value))
-                )
+                self.problems.append(Problem(f"{table.name} row {rowid}", str(error), "sqlite-corrupt", str(value)))
         return found
 
     def _found_dialects(self) -> tuple[DialectName, ...]:

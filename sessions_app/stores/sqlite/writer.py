@@ -1,7 +1,8 @@
 """The guarded write to a database in place (design 5.1, 5.2; format A7; rules 0.3).
 
-One IMMEDIATE transaction, well under a second: every row is compared with its ``before``, written, read back and counted; any
-surprise rolls all of it back. The journal mode stays, nothing is vacuumed, ``event`` rows are never touched.
+One IMMEDIATE transaction, well under a second: every row is compared with its ``before``, written, read back and
+counted; any surprise rolls all of it back. The journal mode stays, nothing is vacuumed, ``event`` rows are never
+touched.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from .store import SqliteStore
 
 LOCK_SECONDS = 0.8
-"""The longest that other writers may wait for one repair: a lock of five seconds loses the client's prompt (format A7)."""
+"""The longest that other writers may wait for one repair: a lock of five seconds loses the client's prompt (format
+A7)."""
 
 _OPTIMISTIC_CHECKS = 3
 
@@ -76,8 +78,8 @@ def write(store: SqliteStore, net: Sequence[RowChange], expect: Mapping[str, str
 def _begin(store: SqliteStore, connection: sqlite3.Connection, expect: Mapping[str, str]) -> None:
     """Take the write lock while the sessions still have the hashes of the plan.
 
-    Hashing a long session takes longer than the lock may be held, so it is done before; SQLite's ``data_version`` then tells
-    whether anybody wrote in between. Where somebody keeps writing, it is done under the lock in the end.
+    Hashing a long session takes longer than the lock may be held, so it is done before; SQLite's ``data_version`` then
+    tells whether anybody wrote in between. Where somebody keeps writing, it is done under the lock in the end.
     """
     for _ in range(_OPTIMISTIC_CHECKS if expect else 0):
         seen = _data_version(connection)
@@ -133,35 +135,23 @@ class _Writer:
             unknown = set(change.after or ()) - set(table.columns)
             if unknown:
                 raise GuardRefused(
-                    [
-                        Difference(
-                            change.table, row_id(change), sorted(unknown)[0], "the table has no such column"
-                        )
-                    ]
+                    [Difference(change.table, row_id(change), sorted(unknown)[0], "the table has no such column")]
                 )
             missing = set(table.columns) - set(change.after) if change.after is not None else set()
             if missing:
                 raise GuardRefused(
-                    [
-                        Difference(
-                            change.table, row_id(change), sorted(missing)[0], "the new row lacks this column"
-                        )
-                    ]
+                    [Difference(change.table, row_id(change), sorted(missing)[0], "the new row lacks this column")]
                 )
         taken = {name_of(change.table, after_key(change)) for change in net if _moves(change)}
         self.in_the_way = [
-            change
-            for change in net
-            if change.before is not None and name_of(change.table, change.key) in taken
+            change for change in net if change.before is not None and name_of(change.table, change.key) in taken
         ]
         return sorted(net, key=_order)
 
     def run(self, changes: Sequence[RowChange], at: Hook) -> None:
         connection = self.connection
         connection.execute("PRAGMA defer_foreign_keys = ON")
-        found = [
-            d for change in changes for d in differences(change, self._current(change.table, change.key))
-        ]
+        found = [d for change in changes for d in differences(change, self._current(change.table, change.key))]
         if found:
             raise GuardRefused(found)
         start = connection.total_changes
@@ -172,8 +162,8 @@ class _Writer:
         self._verify(changes, connection.total_changes - start - len(parked))
 
     def _park(self) -> dict[RowName, Row]:
-        """Rows whose id goes to another row (a becomes b, b becomes c or goes away) step aside first, under names that no
-        client makes."""
+        """Rows whose id goes to another row (a becomes b, b becomes c or goes away) step aside first, under names that
+        no client makes."""
         parked: dict[RowName, Row] = {}
         for change in self.in_the_way:
             aside = {column: f"suture-aside-{len(parked)}-{value}" for column, value in change.key.items()}
@@ -195,9 +185,7 @@ class _Writer:
             )
         elif change.after is None:
             where, values = _where(key)
-            self.connection.execute(
-                f"DELETE FROM {quoted(table.name)} WHERE {where}", [value for _, value in values]
-            )
+            self.connection.execute(f"DELETE FROM {quoted(table.name)} WHERE {where}", [value for _, value in values])
         else:
             news = {
                 column: value
@@ -216,19 +204,14 @@ class _Writer:
         )
 
     def _verify(self, changes: Sequence[RowChange], written: int) -> None:
-        """Every row reads back as planned, and nothing else changed: a cascade would take rows with no restore point."""
+        """Every row reads back as planned, and nothing else changed: a cascade would take rows with no restore
+        point."""
         if written != len(changes):
             raise GuardRefused(
-                [
-                    Difference(
-                        "message", "", "", f"{written} rows would change where {len(changes)} were planned"
-                    )
-                ]
+                [Difference("message", "", "", f"{written} rows would change where {len(changes)} were planned")]
             )
         for change in changes:
-            if change.after is not None and not same_row(
-                self._current(change.table, after_key(change)), change.after
-            ):
+            if change.after is not None and not same_row(self._current(change.table, after_key(change)), change.after):
                 raise GuardRefused(
                     [Difference(change.table, row_id(change), "", "the row cannot be stored as planned")]
                 )
@@ -236,9 +219,7 @@ class _Writer:
     def _current(self, table: str, key: Mapping[str, Any]) -> Row | None:
         real = self._table(table)
         where, values = _where(key)
-        found = self.connection.execute(
-            f"{real.select()} WHERE {where}", [value for _, value in values]
-        ).fetchone()
+        found = self.connection.execute(f"{real.select()} WHERE {where}", [value for _, value in values]).fetchone()
         return None if found is None else dict(zip(real.columns, found, strict=True))
 
     def _table(self, name: str) -> Table:
@@ -253,7 +234,8 @@ def _moves(change: RowChange) -> bool:
 
 
 def _order(change: RowChange) -> tuple[int, int]:
-    """Children go before their parents, parents come before their children; moved rows are out of a parent before it goes."""
+    """Children go before their parents, parents come before their children; moved rows are out of a parent before it
+    goes."""
     depth = WRITABLE_TABLES.index(change.table)
     if change.after is None:
         return (0, -depth) if change.table in ("part", "session_message") else (2, -depth)
@@ -271,9 +253,7 @@ def _bound(value: Any) -> tuple[str, Any]:
             try:
                 return "CAST(? AS TEXT)", value.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError:
-                raise GuardRefused(
-                    [Difference("", "", "", "text with a lone surrogate cannot be stored")]
-                ) from None
+                raise GuardRefused([Difference("", "", "", "text with a lone surrogate cannot be stored")]) from None
     return "?", value
 
 

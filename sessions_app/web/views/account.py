@@ -26,7 +26,8 @@ logout = auth_views.LogoutView.as_view()
 @never_cache
 @require_http_methods(["GET", "POST"])
 def login_link(request: HtmxRequest, token: str) -> HttpResponse:
-    """The one-time link that ``serve`` prints. GET only shows a button, so that a preview of the link does not spend it."""
+    """The one-time link that ``serve`` prints. GET only shows a button, so that a preview of the link does not spend
+    it."""
     if request.method == "GET":
         if request.user.is_authenticated:
             return redirect("sessions_app:sessions")

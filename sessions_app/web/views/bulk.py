@@ -1,4 +1,5 @@
-"""The one page of bulk repairs, for the list's selection and the admin's: preview, start, progress, cancel, retry, undo, report."""
+"""The one page of bulk repairs, for the list's selection and the admin's: preview, start, progress, cancel, retry,
+undo, report."""
 
 from __future__ import annotations
 
@@ -183,9 +184,7 @@ def _address(request: HtmxRequest) -> str:
 
 def _asked(request: HtmxRequest, given: QueryDict) -> tuple[Selection, BulkOptions]:
     key = given.get("selection", "")
-    selection = (
-        selection_kept(request.session, key) if key else Selection(filter=SessionFilter.from_query(given))
-    )
+    selection = selection_kept(request.session, key) if key else Selection(filter=SessionFilter.from_query(given))
     if selection is None:
         raise Http404("This selection is not kept any more. Choose the sessions again.")
     if given.get("preset") in PRESETS:

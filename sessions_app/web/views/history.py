@@ -19,9 +19,7 @@ from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowe
 @require_GET
 @allowed(VIEW)
 def repairs(request: HtmxRequest) -> HttpResponseBase:
-    asked = {
-        name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in ("q", "state", "rule")
-    }
+    asked = {name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in ("q", "state", "rule")}
     page = repair_page(number=page_number(request.GET), **asked)
     context = {
         "section": "repairs",
@@ -58,11 +56,7 @@ def _detail(request: HtmxRequest, public_id: str, refused: RepairRefused | None 
 @allowed(REPAIR)
 def undo(request: HtmxRequest, public_id: str) -> HttpResponseBase:
     """Put the rows back as they were before the repair. It is a repair itself, and in the history."""
-    found = (
-        Repair.objects.select_related("session__source", "source", "undoes")
-        .filter(public_id=public_id)
-        .first()
-    )
+    found = Repair.objects.select_related("session__source", "source", "undoes").filter(public_id=public_id).first()
     if found is None:
         raise Http404("There is no such repair.")
     who = Actor(actor(request), FACE, request.POST.get("reason", "").strip()[:2000])

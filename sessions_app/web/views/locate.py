@@ -40,9 +40,7 @@ def locate_error(request: HtmxRequest) -> HttpResponseBase:
     if text.strip():
         decoded = dialects.decode(session_rows(session)) if session else None
         readings = [_reading(location) for location in locate(text, decoded)]
-        raisers: tuple[Raiser, ...] = (
-            () if session else sessions_raising([reading.location for reading in readings])
-        )
+        raisers: tuple[Raiser, ...] = () if session else sessions_raising([reading.location for reading in readings])
         context |= {"readings": readings, "raisers": raisers, "done": True}
     return render(request, "locate.html", context)
 
@@ -55,9 +53,7 @@ def _session(asked: str) -> tuple[Session | None, str]:
     if number is None:
         places = session_by_any_id(asked)
         number = places[0].session if places else None
-    found = (
-        Session.objects.filter(pk=number, imported_at__isnull=False).first() if number is not None else None
-    )
+    found = Session.objects.filter(pk=number, imported_at__isnull=False).first() if number is not None else None
     return found, "" if found else f"No session that was read holds “{asked}”."
 
 

@@ -63,9 +63,7 @@ def reveal(request: HtmxRequest, part_id: int) -> HttpResponseBase:
     return response
 
 
-def _body(
-    request: HtmxRequest, part: Part, name: str, wanted: int, revealed: bool = False
-) -> HttpResponseBase:
+def _body(request: HtmxRequest, part: Part, name: str, wanted: int, revealed: bool = False) -> HttpResponseBase:
     text, as_json = _text(part, name)
     lines = text.split("\n")
     shown = "\n".join(lines[:wanted])[:SHOWN_CHARACTERS]
@@ -127,9 +125,7 @@ def raw(request: HtmxRequest, part_id: int) -> HttpResponseBase:
     part = _part(part_id)
     value, stored, problem = part_value(part)
     if request.GET.get("download") == "1":
-        response = HttpResponse(
-            stored.encode("utf-8", "surrogatepass"), content_type="application/octet-stream"
-        )
+        response = HttpResponse(stored.encode("utf-8", "surrogatepass"), content_type="application/octet-stream")
         response["Content-Disposition"] = f'attachment; filename="part-{part.pk}.json"'
         response["X-Content-Type-Options"] = "nosniff"
         return response

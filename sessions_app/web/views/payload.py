@@ -1,4 +1,5 @@
-"""The payload tab: what a provider would be sent, what it would answer, and which stored part each message comes from."""
+"""The payload tab: what a provider would be sent, what it would answer, and which stored part each message comes
+from."""
 
 from __future__ import annotations
 
@@ -92,9 +93,7 @@ def _options(request: HtmxRequest) -> PayloadOptions:
 
 def _query(request: HtmxRequest, **changes: str | None) -> str:
     kept = {
-        name: request.GET[name]
-        for name in ("protocol", "target", "thinking", "fixes", "list")
-        if request.GET.get(name)
+        name: request.GET[name] for name in ("protocol", "target", "thinking", "fixes", "list") if request.GET.get(name)
     }
     kept |= {name: value for name, value in changes.items() if value}
     return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
@@ -162,9 +161,7 @@ def _index(pointer: tuple[str | int, ...]) -> int | None:
     return next((step for step in pointer if isinstance(step, int)), None)
 
 
-def _sent(
-    index: int, message: Any, made: Payload, key: str, violations: tuple[Violation, ...]
-) -> SentMessage:
+def _sent(index: int, message: Any, made: Payload, key: str, violations: tuple[Violation, ...]) -> SentMessage:
     text = json.dumps(message, indent=2, ensure_ascii=False)
     origin, _ = made.provenance.get(f"/{key}/{index}", ("", ""))
     kinds = re.findall(r'"type": "([\w.-]+)"', text[:20_000])
@@ -183,9 +180,7 @@ def _sent(
 def _one_message(request: HtmxRequest, made: Payload, index: int, session_id: int) -> HttpResponse:
     key, sent = _list(json.loads(made.text))
     if index >= len(sent):
-        return HttpResponse(
-            "This message is not in the payload any more.", status=404, content_type="text/plain"
-        )
+        return HttpResponse("This message is not in the payload any more.", status=404, content_type="text/plain")
     message = replace(
         _sent(index, sent[index], made, key, ()), text=json.dumps(sent[index], indent=2, ensure_ascii=False)
     )

@@ -1,4 +1,5 @@
-"""The provider tab of a session: probes and compactions. Host and size are shown first; nothing is sent without a click."""
+"""The provider tab of a session: probes and compactions. Host and size are shown first; nothing is sent without a
+click."""
 
 from __future__ import annotations
 
@@ -44,9 +45,7 @@ def provider(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     if wants_partial(request, "summary"):
         context = {"session": session, "job": job, **_progress(request, job)}
         done = job is None or not job.active
-        return render(
-            request, "sessions/provider.html#summary", context, status=STOP_POLLING if done else 200
-        )
+        return render(request, "sessions/provider.html#summary", context, status=STOP_POLLING if done else 200)
     return _page(request, session, job)
 
 
@@ -102,9 +101,7 @@ def _progress(request: HtmxRequest, job: Compaction | None) -> dict[str, Any]:
 def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     """The very bytes that a probe would send."""
     try:
-        prepared = probing.session_prepare(
-            session=load_session(session_id), options=_options(request.GET), now=clock()
-        )
+        prepared = probing.session_prepare(session=load_session(session_id), options=_options(request.GET), now=clock())
     except ProbeRefused as refusal:
         return HttpResponse(refusal.words, status=409, content_type="text/plain; charset=utf-8")
     response = HttpResponse(prepared.request, content_type="application/json")

@@ -53,9 +53,7 @@ class Wish:
     @classmethod
     def of(cls, query: QueryDict) -> Wish:
         choices = {
-            name.removeprefix("choice."): value
-            for name, value in query.items()
-            if name.startswith("choice.") and value
+            name.removeprefix("choice."): value for name, value in query.items() if name.startswith("choice.") and value
         }
         return cls(
             findings=tuple(key for key in query.getlist("finding") if key)[:200],
@@ -77,9 +75,7 @@ class Wish:
         if not self.findings:
             return RepairOptions(rules=self.rules, safety=self.safety, choices=self.choices)
         stored = list(session.findings.filter(key__in=self.findings).values_list("rule", "messages"))
-        rules = tuple(
-            dict.fromkeys([rule for rule, _ in stored] or [key.partition(":")[0] for key in self.findings])
-        )
+        rules = tuple(dict.fromkeys([rule for rule, _ in stored] or [key.partition(":")[0] for key in self.findings]))
         messages: tuple[str, ...] = tuple(dict.fromkeys(message for _, named in stored for message in named))
         return RepairOptions(rules=rules, safety=self.safety, choices=self.choices, messages=messages)
 
@@ -140,9 +136,7 @@ def _apply(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     return redirect(f"{reverse('sessions_app:session', args=[session_id])}?repaired={made.public_id}")
 
 
-def _preview(
-    request: HtmxRequest, session_id: int, wish: Wish, refused: RepairRefused | None = None
-) -> HttpResponse:
+def _preview(request: HtmxRequest, session_id: int, wish: Wish, refused: RepairRefused | None = None) -> HttpResponse:
     session = load_session(session_id)
     shown = request.GET.get("view", "conversation")
     context: dict[str, Any] = {
@@ -188,9 +182,7 @@ def _choosable(planned: Planned, wish: Wish) -> list[Choosable]:
     done, skipped = set(planned.plan.findings), dict(planned.plan.skipped)
     found = []
     for finding in find_all(context, _rules_asked(wish, done | skipped.keys())):
-        asked = (
-            finding.key in wish.findings if wish.findings else (finding.key in done or finding.key in skipped)
-        )
+        asked = finding.key in wish.findings if wish.findings else (finding.key in done or finding.key in skipped)
         if not asked or (not wish.findings and finding.severity == "info" and finding.key not in done):
             continue
         found.append(
@@ -240,9 +232,7 @@ def _diffs(preview: Preview, shown: str) -> list[Diff]:
         return []
     if shown == "payload":
         return [block_diff("Request body", "changed", payload(before), payload(after))]
-    return [
-        block_diff("The conversation as it is sent", "changed", conversation(before), conversation(after))
-    ]
+    return [block_diff("The conversation as it is sent", "changed", conversation(before), conversation(after))]
 
 
 def _verdicts(planned: Planned, preview: Preview) -> Iterable[Change]:
@@ -258,11 +248,7 @@ def _verdicts(planned: Planned, preview: Preview) -> Iterable[Change]:
             if mine
             else verdict_on(preview.requests, default_target(preview.after, protocol, "auto"))
         )
-        words = (
-            (after.refusal,)
-            if after.refusal
-            else tuple(violation.error for violation in after.violations[:3])
-        )
+        words = (after.refusal,) if after.refusal else tuple(violation.error for violation in after.violations[:3])
         yield Change(
             protocol,
             mine,

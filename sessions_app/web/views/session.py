@@ -37,9 +37,7 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     table = request.GET.get("history", "")
     order = request.GET.get("order", "")
     if order in ORDERS:
-        context = session_shell(request, session_id, "session") | order_context(
-            request, session, order, clock()
-        )
+        context = session_shell(request, session_id, "session") | order_context(request, session, order, clock())
         return render(request, "sessions/order.html", context)
     if request.GET.get("print") == "1":
         return render(request, "sessions/print.html", _printed(request, session, table))
@@ -57,9 +55,7 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         refresh = session_refresh(session=session, now=clock())
         session.refresh_from_db()
         outline = session_outline(session, table)
-        response = render(
-            request, "sessions/timeline.html", _page(request, session, outline, refresh.problem, table)
-        )
+        response = render(request, "sessions/timeline.html", _page(request, session, outline, refresh.problem, table))
     patch_vary_headers(response, ["HX-Request"])
     return response
 
@@ -71,10 +67,7 @@ def _printed(request: HtmxRequest, session: Session, table: str) -> dict[str, An
     printed = [
         (
             turn,
-            [
-                (message, [piece(row, message.kind, PRINTED) for row in message.parts])
-                for message in turn.messages
-            ],
+            [(message, [piece(row, message.kind, PRINTED) for row in message.parts]) for message in turn.messages],
         )
         for turn in window.turns
     ]
@@ -96,9 +89,7 @@ def as_markdown(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     return response
 
 
-def _page(
-    request: HtmxRequest, session: Session, outline: Outline, problem: str, table: str
-) -> dict[str, Any]:
+def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str, table: str) -> dict[str, Any]:
     shell = session_shell(request, session.pk, "session")
     fault = _current(request, outline)
     finding = _found(request, session, outline)
@@ -142,7 +133,8 @@ def _found(request: HtmxRequest, session: Session, outline: Outline) -> dict[str
 
 
 def _steps(outline: Outline, fault: Fault | None) -> dict[str, Any]:
-    """Where the stepper goes from here. It steps through what is serious, or through the notes where a note is shown."""
+    """Where the stepper goes from here. It steps through what is serious, or through the notes where a note is
+    shown."""
     group = outline.notes if fault is not None and fault.note else outline.serious
     at = group.index(fault) if fault is not None else -1
     return {

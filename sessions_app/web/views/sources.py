@@ -70,9 +70,7 @@ def upload(request: HtmxRequest) -> HttpResponseBase:
     """Take a file (and the ``-wal`` that belongs to a database) into the data directory and read it there."""
     file = request.FILES.get("file")
     if file is None:
-        return render(
-            request, "sources/list.html", _page(request, upload_problem="Choose a file first."), status=422
-        )
+        return render(request, "sources/list.html", _page(request, upload_problem="Choose a file first."), status=422)
     try:
         source, job = source_upload(
             file=file,
@@ -119,15 +117,9 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     }
     if request.htmx and request.htmx.target == "progress":
         # At its end the whole page is new: the facts and the problems too.
-        return (
-            render(request, "sources/detail.html#progress", context)
-            if running
-            else HttpResponseClientRefresh()
-        )
+        return render(request, "sources/detail.html#progress", context) if running else HttpResponseClientRefresh()
     sessions = Session.objects.filter(source=found)
-    context["only_session"] = (
-        sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
-    )
+    context["only_session"] = sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
     context["blocked"] = sessions.filter(health=Session.Health.BLOCKED).count()
     problems = Paginator(SourceProblem.objects.filter(source=found).order_by("id"), 50)
     context["problems"] = problems.get_page(request.GET.get("page"))

@@ -1,5 +1,5 @@
-"""A source as a whole: damage and recovery, rows that belong nowhere, hidden sessions, sessions brought into another store; and the relink
-of one session. Each address shows what would be done (GET), or does it (POST)."""
+"""A source as a whole: damage and recovery, rows that belong nowhere, hidden sessions, sessions brought into another
+store; and the relink of one session. Each address shows what would be done (GET), or does it (POST)."""
 
 from __future__ import annotations
 
@@ -90,9 +90,7 @@ def recover_path(request: HtmxRequest) -> HttpResponseBase:
     """The same for a file of this machine that is too damaged to be attached."""
     try:
         path = attachable_path(request.POST.get("path", "").strip())
-        found, job, result = path_recover(
-            path=path, name=path.name, actor=actor(request), now=clock(), face=FACE
-        )
+        found, job, result = path_recover(path=path, name=path.name, actor=actor(request), now=clock(), face=FACE)
     except (AttachRefused, StoreError) as refusal:
         messages.error(request, f"Not recovered. {refusal}", extra_tags="blocked")
         return redirect("sessions_app:sources")
@@ -149,9 +147,7 @@ def adopt(request: HtmxRequest, source_id: int) -> HttpResponseBase:
 @allowed(VIEW)
 def relink(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     """File one session where its client looks for it."""
-    return (
-        _relink_apply(request, session_id) if request.method == "POST" else _relink_page(request, session_id)
-    )
+    return _relink_apply(request, session_id) if request.method == "POST" else _relink_page(request, session_id)
 
 
 def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> HttpResponse:
@@ -175,18 +171,14 @@ def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> Ht
         "reasons": session.findings.filter(rule__startswith="hidden-"),
         "may_repair": request.user.has_perm(REPAIR),
     }
-    return render(
-        request, "sessions/relink.html", context, status=409 if refused else 422 if problem else 200
-    )
+    return render(request, "sessions/relink.html", context, status=409 if refused else 422 if problem else 200)
 
 
 @allowed(REPAIR)
 def _relink_apply(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     session = load_session(session_id)
     try:
-        operations = relink_operations(
-            session_rows(session), request.POST.get("directory", "").strip()[:4096]
-        )
+        operations = relink_operations(session_rows(session), request.POST.get("directory", "").strip()[:4096])
         if not operations:
             return _relink_page(request, session_id, "It is filed where its client looks for it.")
         made = repair_apply(

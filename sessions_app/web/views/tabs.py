@@ -49,9 +49,7 @@ def raw(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     pages = max(1, -(-total // RAW_PER_PAGE))
     number = min(number, pages)
     start = (number - 1) * RAW_PER_PAGE
-    messages = Message.objects.filter(session=session).order_by("table", "position")[
-        start : start + RAW_PER_PAGE
-    ]
+    messages = Message.objects.filter(session=session).order_by("table", "position")[start : start + RAW_PER_PAGE]
     context = session_shell(request, session_id, "raw") | {
         "row_text": json.dumps(session.stored_row, indent=2, ensure_ascii=False, default=repr),
         "messages_stored": [(message, str(message.value)[:20_000]) for message in messages],

@@ -204,12 +204,14 @@ def _hosted(item: dict[str, Any], generation: int) -> bool:
 
 
 def _never_ran(item: dict[str, Any]) -> bool:
-    """``time.ran`` is set when the arguments are complete and the tool starts; a failure before that leaves it out (format B2)."""
+    """``time.ran`` is set when the arguments are complete and the tool starts; a failure before that leaves it out
+    (format B2)."""
     time = item.get("time")
     return not (isinstance(time, dict) and "ran" in time)
 
 
 def provider_state(value: dict[str, Any], key: str) -> Any:
-    """The provider state under ``native``, its spelling in one commit of generation 3, else under ``key`` (format B0)."""
+    """The provider state under ``native``, its spelling in one commit of generation 3, else under ``key`` (format
+    B0)."""
     native = value.get("native")
     return value.get(key) if native is None else native

@@ -1,7 +1,9 @@
-"""Operations on V2 messages to row changes: always the same row, in its own shape (nothing is added or removed as a row).
+"""Operations on V2 messages to row changes: always the same row, in its own shape (nothing is added or removed as a
+row).
 
-A content item is edited, or taken out of its row's ``content``. An assistant message that is to go keeps its row and loses its
-content, which the client sends as nothing; rows that come or go without an event would stop the client's upgrades.
+A content item is edited, or taken out of its row's ``content``. An assistant message that is to go keeps its row and
+loses its content, which the client sends as nothing; rows that come or go without an event would stop the client's
+upgrades.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def _owner(operation: Operation) -> str:
 
 
 def _applied(row: Row, operations: Sequence[Operation]) -> Row:
-    """``row`` after all of its operations. Items go last, from behind, so that every index means what it meant when planned."""
+    """``row`` after all of its operations. Items go last, from behind, so that every index means what it meant when
+    planned."""
     edits: list[Edit] = []
     gone: set[int] = set()
     emptied = False

@@ -1,7 +1,7 @@
 """The content items of an assistant row as parts.
 
-An item has no row of its own: its text lies inside its row's, and is cut out of it only when somebody asks, since a second copy of
-every long tool output would double what a session takes in memory.
+An item has no row of its own: its text lies inside its row's, and is cut out of it only when somebody asks, since a
+second copy of every long tool output would double what a session takes in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _decode = msgspec.json.Decoder(_Content).decode
 
 @lru_cache(maxsize=2)
 def item_texts(row: str) -> tuple[str, ...]:
-    """The stored text of each content item of an assistant row, given the row's own text. Raises ``ValueError`` for other texts."""
+    """The stored text of each content item of an assistant row, given the row's own text. Raises ``ValueError`` for
+    other texts."""
     try:
         return tuple(str(memoryview(raw), "utf-8") for raw in _decode(row.encode()).content)
     except (msgspec.MsgspecError, ValueError):
@@ -39,9 +40,7 @@ class _InRow(Part):
     @property
     def raw(self) -> str:
         stored = self.row.get("data") if self.row is not None else ""
-        return item_texts(stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored)[
-            self.index
-        ]
+        return item_texts(stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored)[self.index]
 
     @raw.setter
     def raw(self, text: str) -> None:

@@ -74,8 +74,8 @@ def candidates(kind: str, data: dict[str, Any]) -> frozenset[int]:
 
 
 def settle(rows: Sequence[frozenset[int]], version: str) -> list[int]:
-    """A generation for every row: by its own tell-tales first, then those of its session, then what clients of the session's
-    ``version`` write (1.x generation 1; 2.x generation 3, before it 2)."""
+    """A generation for every row: by its own tell-tales first, then those of its session, then what clients of the
+    session's ``version`` write (1.x generation 1; 2.x generation 3, before it 2)."""
     order = (3, 2, 1) if version.startswith("2.") else (1, 3, 2)
     common = ANY
     for row in rows:

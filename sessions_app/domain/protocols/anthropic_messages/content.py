@@ -1,4 +1,5 @@
-"""What content may be sent: emptiness, roles, the tail, system messages, broken text (A8 to A12, A16 to A20, A22, A25, A31)."""
+"""What content may be sent: emptiness, roles, the tail, system messages, broken text (A8 to A12, A16 to A20, A22, A25,
+A31)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ BODY_LIMIT = 32 * 1024 * 1024
 
 
 def empty_text(view: View) -> Iterator[Violation]:
-    """A8 and A12: no empty text block. A bare empty string is no block: legal for an assistant (A11), A10 for a user."""
+    """A8 and A12: no empty text block. A bare empty string is no block: legal for an assistant (A11), A10 for a
+    user."""
     for block in view.blocks:
         if block.kind != "text" or block.bare or block.text:
             continue
@@ -25,13 +27,10 @@ def empty_text(view: View) -> Iterator[Violation]:
 
 
 def blank_text(view: View) -> Iterator[Violation]:
-    """A9: no text of whitespace alone. Between signed thinking the client itself puts it there: a warning (design 6, A23)."""
+    """A9: no text of whitespace alone. Between signed thinking the client itself puts it there: a warning (design 6,
+    A23)."""
     for message in view.messages:
-        blanks = [
-            block
-            for block in message.blocks
-            if block.kind == "text" and block.text and not block.text.strip()
-        ]
+        blanks = [block for block in message.blocks if block.kind == "text" and block.text and not block.text.strip()]
         if not blanks:
             continue
         doubtful = message.role == "assistant" and message.signed
@@ -63,16 +62,15 @@ def empty_messages(view: View) -> Iterator[Violation]:
 def first_message(view: View) -> Iterator[Violation]:
     """A19: there is a message, and the first is a user's."""
     if not view.messages:
-        yield view.request.broken(
-            "A19", "messages: at least one message is required", "messages", ("messages",)
-        )
+        yield view.request.broken("A19", "messages: at least one message is required", "messages", ("messages",))
     elif view.messages[0].role not in ("user", "system"):
         error = 'messages: first message must use the "user" role'
         yield view.request.broken("A19", error, "messages.0", ("messages", 0))
 
 
 def same_roles(view: View) -> Iterator[Violation]:
-    """A20: alternation is no rule of the vendor any more; gateways of unknown make may still have it. One warning per body."""
+    """A20: alternation is no rule of the vendor any more; gateways of unknown make may still have it. One warning per
+    body."""
     if not view.older:
         return
     for group in view.groups:
@@ -101,9 +99,7 @@ def assistant_tail(view: View) -> Iterator[Violation]:
         return
     if request.model.prefill is not True:
         error = "This model does not support assistant message prefill. The conversation must end with a user message."
-        yield request.broken(
-            "A17", error, last.position, last.pointer, doubtful=request.model.prefill is None
-        )
+        yield request.broken("A17", error, last.position, last.pointer, doubtful=request.model.prefill is None)
     if request.model.prefill is not False and final is not None and final.text != final.text.rstrip():
         error = "messages: final assistant content cannot end with trailing whitespace"
         yield request.broken("A16", error, final.position, final.pointer)
@@ -177,6 +173,4 @@ def _nested(view: View, block: Block) -> Iterator[Violation]:
         if item.get("type") == "text" and item.get("text") == "":
             position = f"{block.position}.tool_result.content.{index}"
             error = "messages: text content blocks must be non-empty"
-            yield view.request.broken(
-                "A8", error, position, (*block.pointer, "content", index), doubtful=True
-            )
+            yield view.request.broken("A8", error, position, (*block.pointer, "content", index), doubtful=True)

@@ -7,9 +7,7 @@ from sessions_app.domain.protocols.checking import PAIRING, SCHEMA, SEMANTIC, SI
 _LOST = ("thinking-unsigned", "thinking-lost-on-error")
 
 FACTS: dict[str, RuleFacts] = {
-    "A1": RuleFacts(
-        "P", "measured", PAIRING, ("orphan-tool-use", "step-boundary-lost", "compaction-cuts-tool-pair")
-    ),
+    "A1": RuleFacts("P", "measured", PAIRING, ("orphan-tool-use", "step-boundary-lost", "compaction-cuts-tool-pair")),
     "A2": RuleFacts("P", "measured", PAIRING, ("orphan-tool-result", "compaction-cuts-tool-pair")),
     "A2s": RuleFacts("P", "reported", PAIRING, ("orphan-tool-result", "history-shape-foreign")),
     "A3": RuleFacts(
@@ -18,18 +16,14 @@ FACTS: dict[str, RuleFacts] = {
         PAIRING,
         ("duplicate-call-id-in-message", "duplicate-call-id-across-turns", "call-id-charset"),
     ),
-    "A4": RuleFacts(
-        "P", "reported", PAIRING, ("duplicate-call-id-in-message", "duplicate-call-id-across-turns")
-    ),
+    "A4": RuleFacts("P", "reported", PAIRING, ("duplicate-call-id-in-message", "duplicate-call-id-across-turns")),
     "A5": RuleFacts("P", "measured", SCHEMA, ("call-id-charset",)),
     "A6": RuleFacts("P", "measured", SCHEMA, ("tool-input-malformed",)),
     "A7": RuleFacts("P", "reported", SCHEMA, ("tool-name-invalid",)),
     "A8": RuleFacts("P", "measured", SEMANTIC, ("empty-content",)),
     "A9": RuleFacts("P", "measured", SEMANTIC, ("empty-content",)),
     "A10": RuleFacts("P", "measured", SEMANTIC, ("empty-content",)),
-    "A10o": RuleFacts(
-        "P", "measured", SEMANTIC, ("empty-content", "thinking-only-message", "thinking-unsigned")
-    ),
+    "A10o": RuleFacts("P", "measured", SEMANTIC, ("empty-content", "thinking-only-message", "thinking-unsigned")),
     "A12": RuleFacts("P", "reported", SCHEMA, ("empty-content",)),
     "A13": RuleFacts("R", "documented", SCHEMA),
     "A14": RuleFacts("R", "reported", SCHEMA),
@@ -60,8 +54,9 @@ FACTS: dict[str, RuleFacts] = {
 OLDER = "anthropic-older"
 
 OLDER_SOFT = frozenset({"A7", "A9", "A12", "A16", "A17", "A18", "A23b", "A26", "A27", "A28", "A29", "A31"})
-"""A server of unknown make that speaks this protocol is judged by what the corpus' strict provider refused (wire-rules 6.8 D).
+"""A server of unknown make that speaks this protocol is judged by what the corpus' strict provider refused (wire-rules
+6.8 D).
 
-These rules of the vendor it let pass, in recordings, or is not known to have: whitespace, half surrogates, empty and mislabelled
-images, tool names, an assistant tail. A10o, which the vendor has given up (A11), it does enforce.
+These rules of the vendor it let pass, in recordings, or is not known to have: whitespace, half surrogates, empty and
+mislabelled images, tool names, an assistant tail. A10o, which the vendor has given up (A11), it does enforce.
 """

@@ -25,9 +25,7 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
         answered = {_result_id(block) for block in _leading_results(follower)}
         tag: Tag = "T" if follower is None else "P"
         for message in group.messages:
-            missing = [
-                block for block in message.blocks if block.kind == "tool_use" and _id(block) not in answered
-            ]
+            missing = [block for block in message.blocks if block.kind == "tool_use" and _id(block) not in answered]
             if missing:
                 names = ", ".join(dict.fromkeys(_id(block) for block in missing))
                 error = (
@@ -135,16 +133,13 @@ def repeated_results(view: View) -> Iterator[Violation]:
 
 
 def malformed_calls(view: View) -> Iterator[Violation]:
-    """A5, A6 and the name of a call: id and name of the right alphabet, input an object. A result is told of where its call is not."""
+    """A5, A6 and the name of a call: id and name of the right alphabet, input an object. A result is told of where its
+    call is not."""
     called = {_id(block) for block in view.blocks if block.kind == "tool_use"}
     for block in view.blocks:
         if block.kind in ("tool_use", "server_tool_use"):
             yield from _malformed_call(view, block)
-        elif (
-            block.kind == "tool_result"
-            and _result_id(block) not in called
-            and not _ID.match(_result_id(block))
-        ):
+        elif block.kind == "tool_result" and _result_id(block) not in called and not _ID.match(_result_id(block)):
             where = f"{block.position}.tool_result.tool_use_id"
             error = f"{where}: String should match pattern '^[a-zA-Z0-9_-]+$'"
             yield view.request.broken("A5", error, where, (*block.pointer, "tool_use_id"))
@@ -183,9 +178,7 @@ def _malformed_call(view: View, block: Block) -> Iterator[Violation]:
             if view.older
             else "Input should be an object"
         )
-        yield view.request.broken(
-            "A6", f"{where}.input: {words}", f"{where}.input", (*block.pointer, "input")
-        )
+        yield view.request.broken("A6", f"{where}.input: {words}", f"{where}.input", (*block.pointer, "input"))
     name = text_of(block.data.get("name"))
     if not _NAME.match(name):
         words = (
@@ -209,9 +202,7 @@ def _repeat(view: View, earlier: Block, later: Block) -> str:
     """Which of the two faults a repeated id is: by stored message where that is known, else by message of the body."""
     before, after = view.request.origin(earlier.pointer), view.request.origin(later.pointer)
     same: Any = (
-        before.message == after.message
-        if before.message and after.message
-        else earlier.message == later.message
+        before.message == after.message if before.message and after.message else earlier.message == later.message
     )
     return "duplicate-call-id-in-message" if same else "duplicate-call-id-across-turns"
 

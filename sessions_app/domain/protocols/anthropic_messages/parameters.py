@@ -1,4 +1,5 @@
-"""What a request may set beside its history, on which model (A13, A14, A21c, A30, A32, A33). Checked where the body carries it."""
+"""What a request may set beside its history, on which model (A13, A14, A21c, A30, A32, A33). Checked where the body
+carries it."""
 
 from __future__ import annotations
 

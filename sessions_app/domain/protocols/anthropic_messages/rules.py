@@ -1,4 +1,5 @@
-"""Whether the Anthropic Messages API takes a history, and with which words it refuses (wire-rules 1b, 6.7 C8 and C9, 6.8 D).
+"""Whether the Anthropic Messages API takes a history, and with which words it refuses (wire-rules 1b, 6.7 C8 and C9,
+6.8 D).
 
 A11 (shapes measured as legal) is no check: it says what the others must not flag, and is tested so.
 """
@@ -56,7 +57,8 @@ def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[
 
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
-    """Rules that only the server can decide for this body: whether thinking is what it signed, here and behind this prefix."""
+    """Rules that only the server can decide for this body: whether thinking is what it signed, here and behind this
+    prefix."""
     for message in objects(body.get("messages")):
         if any(block.get("type") in THINKING for block in objects(message.get("content"))):
             return ("A23", "A23b", "A24") if model_facts(target.model).prefix_bound else ("A23", "A23b")

@@ -17,20 +17,18 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}\Z")
 
 
 def thinking_first(view: View) -> Iterator[Violation]:
-    """A21 as recorded (wire-rules 6.7 C9): under manual thinking the last assistant turn, if it calls tools, starts with thinking.
+    """A21 as recorded (wire-rules 6.7 C9): under manual thinking the last assistant turn, if it calls tools, starts
+    with thinking.
 
-    User text behind the results does not end the tool loop. Models that think adaptively are not held to it for certain.
+    User text behind the results does not end the tool loop. Models that think adaptively are not held to it for
+    certain.
     """
     if not view.thinking_on or "tool_use" not in view.kinds:
         return
     turns = [group for group in view.groups if group.role == "assistant"]
     for group in turns:
         first = next(group.blocks, None)
-        if (
-            first is None
-            or first.kind in THINKING
-            or not any(block.kind == "tool_use" for block in group.blocks)
-        ):
+        if first is None or first.kind in THINKING or not any(block.kind == "tool_use" for block in group.blocks):
             continue
         position = f"{first.position}.type"
         if group is turns[-1]:
@@ -49,12 +47,7 @@ def _earlier_turn(view: View, group: Group, first: Block) -> Violation:
 def thinking_while_off(view: View) -> Iterator[Violation]:
     """A21b: with thinking off, the assistant message in the final position holds none. Earlier thinking is ignored."""
     last = view.last
-    if (
-        view.thinking_on
-        or last is None
-        or last.role != "assistant"
-        or view.request.model.thinking == "adaptive"
-    ):
+    if view.thinking_on or last is None or last.role != "assistant" or view.request.model.thinking == "adaptive":
         return
     for block in last.blocks:
         if block.kind in THINKING:
@@ -92,7 +85,8 @@ def thinking_shape(view: View) -> Iterator[Violation]:
 
 
 def emptied_thinking(view: View) -> Iterator[Violation]:
-    """A23, as a warning: thinking without text is right where the model omits it (wire-rules 1c), else perhaps emptied by someone."""
+    """A23, as a warning: thinking without text is right where the model omits it (wire-rules 1c), else perhaps emptied
+    by someone."""
     if view.request.model.omits_thinking or "thinking" not in view.kinds:
         return
     for block in view.blocks:

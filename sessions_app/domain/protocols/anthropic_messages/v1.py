@@ -1,4 +1,5 @@
-"""anthropic-messages bodies of the V1 client, which writes them with ``@ai-sdk/anthropic`` (wire-rules 6.1 step 10, 6.8 F1 to F16).
+"""anthropic-messages bodies of the V1 client, which writes them with ``@ai-sdk/anthropic`` (wire-rules 6.1 step 10, 6.8
+F1 to F16).
 
 Verified against recordings. Cache marks are left out.
 """
@@ -22,7 +23,8 @@ _THINKING: Final = ("thinking", "redacted_thinking")
 
 
 def write(lowered: Lowered, target: Target) -> Body:
-    """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8 F6) or a signature that is no text (F15)."""
+    """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8 F6) or a signature that is no
+    text (F15)."""
     messages: list[dict[str, Any]] = []
     sources: list[Origin] = []
     origins: list[list[Origin]] = []
@@ -37,9 +39,7 @@ def write(lowered: Lowered, target: Target) -> Body:
             last["text"] = last["text"].strip(JS_SPACE)
         sources.append(group[0].origin)
         origins.append([origin for _, origin in blocks])
-        messages.append(
-            {"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]}
-        )
+        messages.append({"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]})
     body = {"model": target.model, "messages": messages}
     provenance = BlockOrigins("messages", "content", origins, sources)
     return Body("anthropic-messages", body, provenance, verified=package_of(target) == ANTHROPIC)
@@ -47,10 +47,7 @@ def write(lowered: Lowered, target: Target) -> Body:
 
 def _user(message: PromptMessage) -> _Blocks:
     write_block = _result if message.role == "tool" else _user_block
-    return [
-        (write_block(block, origin), origin)
-        for block, origin in zip(message.blocks, message.origins, strict=True)
-    ]
+    return [(write_block(block, origin), origin) for block, origin in zip(message.blocks, message.origins, strict=True)]
 
 
 def _user_block(block: dict[str, Any], origin: Origin) -> dict[str, Any]:
@@ -95,13 +92,7 @@ def _item(item: dict[str, Any]) -> dict[str, Any] | None:
     """An item inside a result; kinds other than text, images and PDF are dropped (6.8 F7)."""
     if item["type"] == "text":
         return {"type": "text", "text": item["text"]}
-    kind = (
-        "image"
-        if item["mime"].startswith("image/")
-        else "document"
-        if item["mime"] == "application/pdf"
-        else ""
-    )
+    kind = "image" if item["mime"].startswith("image/") else "document" if item["mime"] == "application/pdf" else ""
     if not kind:
         return None
     return {
@@ -144,7 +135,8 @@ def _assistant_block(part: dict[str, Any], origin: Origin) -> dict[str, Any] | N
 
 
 def _thinking(part: dict[str, Any], origin: Origin) -> dict[str, Any] | None:
-    """Signed or redacted thinking; reasoning with neither is dropped, and only after the client's own filter (6.8 D)."""
+    """Signed or redacted thinking; reasoning with neither is dropped, and only after the client's own filter (6.8
+    D)."""
     state = part.get("providerMetadata", {}).get("anthropic")
     if state is None:
         return None

@@ -108,9 +108,7 @@ class _Writer:
         if kind == "tool-result" and part.get("providerExecuted"):
             name = _SERVER_RESULTS.get(part["name"])
             if name is None:
-                refuse(
-                    f"{_ROUTE} does not know how to round-trip server tool result for {part['name']}", origin
-                )
+                refuse(f"{_ROUTE} does not know how to round-trip server tool result for {part['name']}", origin)
             return {"type": name, "tool_use_id": part["id"], "content": part["result"]["value"]}
         unsupported(_ROUTE, "assistant", ("text", "reasoning", "tool-call"), origin)
 
@@ -148,14 +146,13 @@ class _Writer:
             self._add("user", [block], origins[:1])
 
     def _takes_system(self, index: int) -> bool:
-        """Whether a system message can stand here: behind a user's or a tool's turn, and with an assistant's or nothing next."""
+        """Whether a system message can stand here: behind a user's or a tool's turn, and with an assistant's or nothing
+        next."""
         if index == 0:
             return False
         previous = self.source[index - 1][0]
         following = self.source[index + 1][0]["role"] if index + 1 < len(self.source) else "assistant"
-        return (
-            previous["role"] in ("user", "tool") or _ends_on_server(previous)
-        ) and following == "assistant"
+        return (previous["role"] in ("user", "tool") or _ends_on_server(previous)) and following == "assistant"
 
 
 def _pairs(message: CanonicalMessage, origins: list[Origin]) -> zip[tuple[dict[str, Any], Origin]]:
@@ -165,9 +162,7 @@ def _pairs(message: CanonicalMessage, origins: list[Origin]) -> zip[tuple[dict[s
 def _ends_on_server(message: CanonicalMessage) -> bool:
     last = message["content"][-1] if message["content"] else {}
     return bool(
-        message["role"] == "assistant"
-        and last.get("type") == "tool-call"
-        and last.get("providerExecuted") is True
+        message["role"] == "assistant" and last.get("type") == "tool-call" and last.get("providerExecuted") is True
     )
 
 

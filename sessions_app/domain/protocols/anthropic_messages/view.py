@@ -1,4 +1,5 @@
-"""A Messages body as its rules read it: blocks in order, and groups of messages as the server merges them (wire-rules 1b, notes)."""
+"""A Messages body as its rules read it: blocks in order, and groups of messages as the server merges them (wire-rules
+1b, notes)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ THINKING = ("thinking", "redacted_thinking")
 
 @dataclass(slots=True)
 class Block:
-    """One content block: ``data`` at ``messages[message].content[index]``. A bare string counts as one text block (``bare``)."""
+    """One content block: ``data`` at ``messages[message].content[index]``. A bare string counts as one text block
+    (``bare``)."""
 
     kind: str
     data: dict[str, Any]
@@ -118,8 +120,5 @@ def _message(index: int, data: dict[str, Any]) -> Message:
     if isinstance(content, str):
         blocks = [Block("text", {"type": "text", "text": content}, index, 0, bare=True)]
     else:
-        blocks = [
-            Block(text_of(item.get("type")), item, index, place)
-            for place, item in enumerate(objects(content))
-        ]
+        blocks = [Block(text_of(item.get("type")), item, index, place) for place, item in enumerate(objects(content))]
     return Message(text_of(data.get("role")), index, content, blocks)

@@ -74,8 +74,7 @@ class View:
 def read(request: Request) -> View:
     listed = request.list_of("messages")
     messages = [
-        Message(text_of(data.get("role")), index, objects(data.get("content")))
-        for index, data in enumerate(listed)
+        Message(text_of(data.get("role")), index, objects(data.get("content"))) for index, data in enumerate(listed)
     ]
     return View(request, messages)
 
@@ -98,14 +97,13 @@ def empty_content(view: View) -> Iterator[Violation]:
             error = f"The content field in the Message object at {where} is empty. Add a ContentBlock object to the content field and try again."
             yield view.request.broken("B7", error, where, message.pointer)
         elif all("cachePoint" in block for block in message.content):
-            error = (
-                "There is nothing available to cache. Please remove the invalid cache point and try again."
-            )
+            error = "There is nothing available to cache. Please remove the invalid cache point and try again."
             yield view.request.broken("B7", error, message.position, message.pointer)
 
 
 def blank_text(view: View) -> Iterator[Violation]:
-    """B6: no blank text, in Claude's words or the service's own. Beside signed reasoning the client puts blanks itself: a warning."""
+    """B6: no blank text, in Claude's words or the service's own. Beside signed reasoning the client puts blanks itself:
+    a warning."""
     for message in view.messages:
         for index, block in enumerate(message.content):
             text = block.get("text")
@@ -182,9 +180,7 @@ def cache_points(view: View) -> Iterator[Violation]:
             count += "cachePoint" in block
             if count > MAX_CACHE_POINTS and "cachePoint" in block:
                 error = f"{PREFIX}A maximum of 4 blocks with cache_control may be provided. Found {count}."
-                yield view.request.broken(
-                    "B11", error, f"{message.position}.content.{index}", message.block(index)
-                )
+                yield view.request.broken("B11", error, f"{message.position}.content.{index}", message.block(index))
                 return
 
 

@@ -1,4 +1,5 @@
-"""Claude behind Bedrock: its own rules apply behind a prefix (B12). The body is read as a Messages body and judged there."""
+"""Claude behind Bedrock: its own rules apply behind a prefix (B12). The body is read as a Messages body and judged
+there."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def claude_rules(request: Request) -> Iterator[Violation]:
 
 
 def _translated(request: Request) -> tuple[dict[str, Any], list[list[int]]]:
-    """The Messages body, and per message which block of it came from which block here (cache points are no blocks there)."""
+    """The Messages body, and per message which block of it came from which block here (cache points are no blocks
+    there)."""
     out: list[dict[str, Any]] = []
     places: list[list[int]] = []
     for message in request.list_of("messages"):

@@ -9,9 +9,7 @@ _EMPTY = ("empty-content", "thinking-only-message", "thinking-unsigned")
 FACTS: dict[str, RuleFacts] = {
     "B1": RuleFacts("P", "documented", SEMANTIC, ("role-order",)),
     "B2": RuleFacts("P", "documented", SEMANTIC, ("role-order",)),
-    "B3": RuleFacts(
-        "P", "documented", PAIRING, ("orphan-tool-use", "step-boundary-lost", "compaction-cuts-tool-pair")
-    ),
+    "B3": RuleFacts("P", "documented", PAIRING, ("orphan-tool-use", "step-boundary-lost", "compaction-cuts-tool-pair")),
     "B4": RuleFacts("P", "documented", PAIRING, ("orphan-tool-result", "compaction-cuts-tool-pair")),
     "B5": RuleFacts("R", "documented", SCHEMA),
     "B6": RuleFacts("P", "documented", SEMANTIC, ("empty-content",)),

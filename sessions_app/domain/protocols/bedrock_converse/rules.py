@@ -42,11 +42,7 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
         if message.role != "assistant":
             continue
         after = view.messages[place + 1] if place + 1 < len(view.messages) else None
-        answered = (
-            {text_of(result.get("toolUseId")) for _, result in after.members("toolResult")}
-            if after
-            else set()
-        )
+        answered = {text_of(result.get("toolUseId")) for _, result in after.members("toolResult")} if after else set()
         missing = [
             (index, call)
             for index, call in message.members("toolUse")
@@ -66,17 +62,13 @@ def surplus_results(view: View) -> Iterator[Violation]:
     for message in view.messages:
         results = list(message.members("toolResult"))
         if results and message.role == "user":
-            calls = (
-                [text_of(call.get("toolUseId")) for _, call in before.members("toolUse")] if before else []
-            )
+            calls = [text_of(call.get("toolUseId")) for _, call in before.members("toolUse")] if before else []
             known = set(calls)
             stray = [index for index, result in results if text_of(result.get("toolUseId")) not in known]
             if stray or len(results) > len(calls):
                 error = f"The number of toolResult blocks at {message.position}.content exceeds the number of toolUse blocks of previous turn."
                 where = f"{message.position}.content"
-                yield view.request.broken(
-                    "B4", error, where, message.block(stray[0] if stray else results[-1][0])
-                )
+                yield view.request.broken("B4", error, where, message.block(stray[0] if stray else results[-1][0]))
         before = message
 
 
@@ -91,7 +83,9 @@ def tool_config(view: View) -> Iterator[Violation]:
         yield view.request.broken("B5", error, "toolConfig", ("toolConfig",))
     choice = config.get("toolChoice")
     if isinstance(choice, dict) and not set(choice) <= {"auto", "any", "tool"}:
-        error = f"Unknown parameter in toolConfig.toolChoice: {', '.join(sorted(choice))}, must be one of: auto, any, tool"
+        error = (
+            f"Unknown parameter in toolConfig.toolChoice: {', '.join(sorted(choice))}, must be one of: auto, any, tool"
+        )
         yield view.request.broken("B13", error, "toolConfig.toolChoice", ("toolConfig", "toolChoice"))
 
 
@@ -99,7 +93,9 @@ def inference_parameters(view: View) -> Iterator[Violation]:
     """B13: ``topK`` goes through additionalModelRequestFields only."""
     config = view.request.body.get("inferenceConfig")
     if isinstance(config, dict) and "topK" in config:
-        error = "Unknown parameter in inferenceConfig: topK, must be one of: maxTokens, temperature, topP, stopSequences"
+        error = (
+            "Unknown parameter in inferenceConfig: topK, must be one of: maxTokens, temperature, topP, stopSequences"
+        )
         yield view.request.broken("B13", error, "inferenceConfig.topK", ("inferenceConfig", "topK"))
 
 
@@ -114,9 +110,7 @@ def behind_bedrock(view: View) -> Iterator[Violation]:
             name = text_of(call.get("toolUseId"))
             if not re.fullmatch(r"[a-zA-Z0-9]{9}", name):
                 error = f"The model returned the following errors: Tool call id was {name} but must be a-z, A-Z, 0-9, with a length of 9."
-                yield view.request.broken(
-                    "B10", error, f"{message.position}.content.{index}", message.block(index)
-                )
+                yield view.request.broken("B10", error, f"{message.position}.content.{index}", message.block(index))
 
 
 CHECKS = (
@@ -137,7 +131,8 @@ CHECKS = (
 
 
 def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
-    """Every rule the body breaks, what the service would say first coming first; warnings have certainty "uncertain"."""
+    """Every rule the body breaks, what the service would say first coming first; warnings have certainty
+    "uncertain"."""
     view = blocks.read(Request(body, target, provenance, FACTS))
     return run(view.request, view, CHECKS)
 

@@ -44,9 +44,7 @@ def write(lowered: Lowered, target: Target) -> Body:
             blocks += writer.assistant(message, last) if assistant else writer.user(message)
         sources.append(group[0].origin)
         origins.append([origin for _, origin in blocks])
-        messages.append(
-            {"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]}
-        )
+        messages.append({"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]})
     body = {"modelId": target.model, "messages": messages}
     provenance = BlockOrigins("messages", "content", origins, sources)
     return Body("bedrock-converse", body, provenance, verified=False)

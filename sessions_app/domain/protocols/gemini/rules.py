@@ -1,6 +1,7 @@
 """Whether Gemini's generateContent takes a history (wire-rules 4b).
 
-G12 is a consequence of G2; G15 (alternation, unique ids, matching names) is no rule. Both are tested, neither is a check of its own.
+G12 is a consequence of G2; G15 (alternation, unique ids, matching names) is no rule. Both are tested, neither is a
+check of its own.
 """
 
 from __future__ import annotations
@@ -133,7 +134,8 @@ def response_order(view: View) -> Iterator[Violation]:
 
 
 def thought_signatures(view: View) -> Iterator[Violation]:
-    """G4: in the current turn the first call of each step is signed. G5: what stands there could be a signature (a warning)."""
+    """G4: in the current turn the first call of each step is signed. G5: what stands there could be a signature (a
+    warning)."""
     if not view.request.model.signed_calls:
         return
     start = max(
@@ -194,9 +196,7 @@ def model_tail(view: View) -> Iterator[Violation]:
             continue
         for index, part in enumerate(content.parts):
             if "functionResponse" not in part:
-                yield view.request.broken(
-                    "G9", _TAIL, f"{content.position}.parts[{index}]", content.part(index)
-                )
+                yield view.request.broken("G9", _TAIL, f"{content.position}.parts[{index}]", content.part(index))
                 break
 
 

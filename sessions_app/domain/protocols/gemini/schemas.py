@@ -9,7 +9,8 @@ from sessions_app.domain.protocols.checking import Pointer, objects
 
 
 def faults(body: dict[str, Any]) -> Iterator[tuple[Pointer, str]]:
-    """Pointer and words for each schema fault: arrays without items, enum on other than strings, required names without a property."""
+    """Pointer and words for each schema fault: arrays without items, enum on other than strings, required names without
+    a property."""
     for place, tool in enumerate(objects(body.get("tools"))):
         for index, declaration in enumerate(objects(tool.get("functionDeclarations"))):
             start: Pointer = ("tools", place, "functionDeclarations", index, "parameters")

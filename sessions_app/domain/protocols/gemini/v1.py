@@ -81,8 +81,8 @@ def _model_part(block: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _response(block: dict[str, Any], inline: bool) -> list[dict[str, Any]]:
-    """The response parts of one result. Gemini 3 takes media inside the response; older models get them beside it, and then one
-    response per text (G1, G9)."""
+    """The response parts of one result. Gemini 3 takes media inside the response; older models get them beside it, and
+    then one response per text (G1, G9)."""
     result = block["result"]
     if result["type"] != "content":
         return [_function_response(block["name"], result["value"])]

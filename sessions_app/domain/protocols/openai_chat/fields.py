@@ -68,9 +68,7 @@ def content_required(view: View) -> Iterator[Violation]:
         if message.content is not None:
             continue
         if message.role == "assistant":
-            if not any(
-                message.data.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")
-            ):
+            if not any(message.data.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")):
                 words = "Invalid value for 'content': expected a string, got null."
                 if "S1" in view.profile.rules:
                     words = "Invalid assistant message: content or tool_calls must be set"
@@ -83,7 +81,9 @@ def content_required(view: View) -> Iterator[Violation]:
 def roles(view: View) -> Iterator[Violation]:
     """O7: a role the API knows. O8: at least one message besides the client's system prompt."""
     if not any(message.role not in ("system", "developer") for message in view.messages):
-        error = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
+        error = (
+            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
+        )
         yield view.request.broken("O8", error, "messages", ("messages",), doubtful=bool(view.messages))
     for message in view.messages:
         if message.role not in ROLES:
@@ -108,9 +108,7 @@ def _too_long(view: View, value: str, where: str, pointer: tuple[str | int, ...]
         f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with length "
         f"{len(value)} instead."
     )
-    return view.request.broken(
-        "O9", error, where, pointer, doubtful=not own and len(value) <= ID_LIMIT_ELSEWHERE
-    )
+    return view.request.broken("O9", error, where, pointer, doubtful=not own and len(value) <= ID_LIMIT_ELSEWHERE)
 
 
 def calls(view: View) -> Iterator[Violation]:

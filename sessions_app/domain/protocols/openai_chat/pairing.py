@@ -33,9 +33,7 @@ def _unanswered(view: View, turn: Turn, missing: list[Call]) -> Violation:
         rule = "S8"
     elif "S22" in view.profile.rules:
         rule, error = "S22", DASHSCOPE + error
-    return view.request.broken(
-        rule, error, position, missing[0].pointer, tag="T" if turn.after is None else "P"
-    )
+    return view.request.broken(rule, error, position, missing[0].pointer, tag="T" if turn.after is None else "P")
 
 
 def stray_results(view: View) -> Iterator[Violation]:
@@ -72,7 +70,8 @@ def empty_calls(view: View) -> Iterator[Violation]:
 
 
 def repeated_calls(view: View) -> Iterator[Violation]:
-    """O18: no id twice within one assistant message. Across messages only servers that look at the whole request refuse."""
+    """O18: no id twice within one assistant message. Across messages only servers that look at the whole request
+    refuse."""
     first: dict[str, int] = {}
     for message in view.assistants:
         here: set[str] = set()
@@ -99,6 +98,4 @@ def _again(view: View, call: Call, earlier: int) -> Iterator[Violation]:
         yield _duplicate(view, call, faults)
     elif not view.profile.pairs_by_position:
         error = f"message[{call.message}]: tool_call id {call.id} already used in message[{earlier}] (accepted by OpenAI across messages)"
-        yield view.request.broken(
-            "O18", error, f"message[{call.message}]", call.pointer, doubtful=True, faults=faults
-        )
+        yield view.request.broken("O18", error, f"message[{call.message}]", call.pointer, doubtful=True, faults=faults)

@@ -1,7 +1,8 @@
 """The strict servers behind openai-chat, as data (wire-rules 2c). A target's ``profile`` names one.
 
-``soft`` lists rules of OpenAI itself that the server is not known to enforce: they become warnings. ``rules`` lists the server's own
-(S1 to S24). ``whole_request_ids``: call ids must be unique over the whole request, not only within a message (rules 2.11).
+``soft`` lists rules of OpenAI itself that the server is not known to enforce: they become warnings. ``rules`` lists the
+server's own (S1 to S24). ``whole_request_ids``: call ids must be unique over the whole request, not only within a
+message (rules 2.11).
 """
 
 from __future__ import annotations
@@ -35,9 +36,7 @@ PROFILES: dict[str, Profile] = {
     "xai": Profile("xAI"),
     "openrouter": Profile("a router in front of many servers"),
     "copilot": Profile("GitHub Copilot", _rules("S24")),
-    "deepseek": Profile(
-        "DeepSeek", _rules("S1", "S2", "S3", "S4"), _NOT_PROBED - {"O5"}, whole_request_ids=True
-    ),
+    "deepseek": Profile("DeepSeek", _rules("S1", "S2", "S3", "S4"), _NOT_PROBED - {"O5"}, whole_request_ids=True),
     "moonshot": Profile("Moonshot (Kimi)", _rules("S5", "S6", "S7", "S8")),
     "mistral": Profile("Mistral", _rules("S9", "S10", "S11", "S12", "S13", "S14", "S15", "S16", "S17")),
     "groq": Profile("Groq", _rules("S18")),
@@ -50,5 +49,6 @@ PROFILES: dict[str, Profile] = {
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of a target; a name of another protocol's, or one nobody knows, counts as a server of unknown make."""
+    """The profile of a target; a name of another protocol's, or one nobody knows, counts as a server of unknown
+    make."""
     return PROFILES.get(name, PROFILES[""])

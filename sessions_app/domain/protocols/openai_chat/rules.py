@@ -1,6 +1,7 @@
 """Whether OpenAI Chat Completions, or a compatible server, takes a history (wire-rules 2b, 2c, 6.7 C7).
 
-O17 (what is no rule at OpenAI: alternation, first role, an assistant tail, empty strings) is no check, and is tested so.
+O17 (what is no rule at OpenAI: alternation, first role, an assistant tail, empty strings) is no check, and is tested
+so.
 """
 
 from __future__ import annotations

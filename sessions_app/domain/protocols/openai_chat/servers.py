@@ -16,7 +16,8 @@ SKIP_SIGNATURE = "skip_thought_signature_validator"
 
 
 def deepseek_reasoning(view: View) -> Iterator[Violation]:
-    """S1: with thinking on, an assistant message carries ``reasoning_content``, be it empty. S2, an older rule, a warning."""
+    """S1: with thinking on, an assistant message carries ``reasoning_content``, be it empty. S2, an older rule, a
+    warning."""
     if not view.thinking_on:
         return
     for message in view.assistants:
@@ -34,9 +35,7 @@ def deepseek_earlier_reasoning(view: View) -> Iterator[Violation]:
     for message in view.assistants:
         if message.index < last_user and message.data.get("reasoning_content"):
             error = "reasoning_content of earlier turns must not be sent (older deepseek-reasoner)"
-            yield view.request.broken(
-                "S2", error, f"messages[{message.index}]", message.pointer, doubtful=True
-            )
+            yield view.request.broken("S2", error, f"messages[{message.index}]", message.pointer, doubtful=True)
             return
 
 
@@ -45,9 +44,7 @@ def deepseek_empty_beside_calls(view: View) -> Iterator[Violation]:
     for message in view.assistants:
         if message.calls and message.content == "":
             error = "content must be null, not an empty string, beside tool_calls"
-            yield view.request.broken(
-                "S4", error, f"messages[{message.index}]", message.pointer, doubtful=True
-            )
+            yield view.request.broken("S4", error, f"messages[{message.index}]", message.pointer, doubtful=True)
             return
 
 
@@ -62,7 +59,8 @@ def moonshot_reasoning(view: View) -> Iterator[Violation]:
 
 
 def empty_assistants(view: View) -> Iterator[Violation]:
-    """S7: Moonshot takes no empty assistant message; a warning for servers of unknown make (``soft`` of the recordings)."""
+    """S7: Moonshot takes no empty assistant message; a warning for servers of unknown make (``soft`` of the
+    recordings)."""
     known = "S7" in view.profile.rules
     if not known and not view.profile.measured_words:
         return
@@ -100,9 +98,7 @@ def mistral_ids(view: View) -> Iterator[Violation]:
             known.add(call.id)
         seen: set[str] = set()
         for result in turn.results:
-            words = (
-                "Duplicate" if result.call_id in seen else "Unexpected" if result.call_id not in known else ""
-            )
+            words = "Duplicate" if result.call_id in seen else "Unexpected" if result.call_id not in known else ""
             if words:
                 error = f"{words} tool call id {result.call_id} in tool results"
                 yield view.request.broken("S12", error, f"messages[{result.index}]", result.pointer)
@@ -116,9 +112,7 @@ def mistral_counts(view: View) -> Iterator[Violation]:
             error = "Not the same number of function calls and responses"
             tag: Tag = "T" if turn.after is None else "P"
             call = turn.assistant.calls[0]
-            yield view.request.broken(
-                "S11", error, f"messages[{turn.assistant.index}]", call.pointer, tag=tag
-            )
+            yield view.request.broken("S11", error, f"messages[{turn.assistant.index}]", call.pointer, tag=tag)
 
 
 _AFTER: dict[str, tuple[str, ...]] = {
@@ -148,9 +142,7 @@ def mistral_order(view: View) -> Iterator[Violation]:
 def mistral_ends(view: View) -> Iterator[Violation]:
     """S13: the last role. S15: the first, at least one message, and ``prefix`` on the last only."""
     if not view.messages:
-        yield view.request.broken(
-            "S15", "Conversation must have at least one message", "messages", ("messages",)
-        )
+        yield view.request.broken("S15", "Conversation must have at least one message", "messages", ("messages",))
         return
     first, last = view.messages[0], view.messages[-1]
     if first.role not in ("user", "system"):
@@ -160,9 +152,7 @@ def mistral_ends(view: View) -> Iterator[Violation]:
         if message.data.get("prefix") is True and message is not last:
             error = "Assistant message with prefix True must be last message"
             yield view.request.broken("S15", error, f"messages[{message.index}]", message.pointer)
-    if last.role not in ("user", "tool") and not (
-        last.role == "assistant" and last.data.get("prefix") is True
-    ):
+    if last.role not in ("user", "tool") and not (last.role == "assistant" and last.data.get("prefix") is True):
         error = (
             "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got "
             f"{last.role}"
@@ -182,19 +172,13 @@ def mistral_functions(view: View) -> Iterator[Violation]:
     """S16: names of at most 64 letters, digits, ``_`` and ``-``; arguments are JSON."""
     for call in view.calls:
         if not (
-            0 < len(call.name) <= 64
-            and call.name.isascii()
-            and call.name.replace("_", "").replace("-", "").isalnum()
+            0 < len(call.name) <= 64 and call.name.isascii() and call.name.replace("_", "").replace("-", "").isalnum()
         ):
             error = f"Function name was {call.name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64."
-            yield view.request.broken(
-                "S16", error, call.position, call.pointer, faults=("tool-name-invalid",)
-            )
+            yield view.request.broken("S16", error, call.position, call.pointer, faults=("tool-name-invalid",))
         if not _is_json(call):
             error = "Function call arguments must be valid JSON"
-            yield view.request.broken(
-                "S16", error, call.position, call.pointer, faults=("tool-input-malformed",)
-            )
+            yield view.request.broken("S16", error, call.position, call.pointer, faults=("tool-input-malformed",))
 
 
 def groq_fields(view: View) -> Iterator[Violation]:
@@ -251,9 +235,7 @@ def dashscope_arguments(view: View) -> Iterator[Violation]:
     for call in view.calls:
         if not _is_json(call):
             error = f'{DASHSCOPE}The "function.arguments" parameter of the code model must be in JSON format.'
-            yield view.request.broken(
-                "S22", error, call.position, call.pointer, faults=("tool-input-malformed",)
-            )
+            yield view.request.broken("S22", error, call.position, call.pointer, faults=("tool-input-malformed",))
 
 
 def gemini_signatures(view: View) -> Iterator[Violation]:
@@ -281,16 +263,9 @@ def copilot_tail(view: View) -> Iterator[Violation]:
     """S24: Claude models behind Copilot refuse an assistant tail as A17 says."""
     last = view.messages[-1] if view.messages else None
     model = view.request.model
-    if (
-        last is not None
-        and last.role == "assistant"
-        and model.family == "claude"
-        and model.prefill is not True
-    ):
+    if last is not None and last.role == "assistant" and model.family == "claude" and model.prefill is not True:
         error = "This model does not support assistant message prefill. The conversation must end with a user message."
-        yield view.request.broken(
-            "S24", error, f"messages[{last.index}]", last.pointer, doubtful=model.prefill is None
-        )
+        yield view.request.broken("S24", error, f"messages[{last.index}]", last.pointer, doubtful=model.prefill is None)
 
 
 SERVER_CHECKS: dict[str, Callable[[View], Iterator[Violation]]] = {
@@ -311,8 +286,8 @@ SERVER_CHECKS: dict[str, Callable[[View], Iterator[Violation]]] = {
     "S23": gemini_signatures,
     "S24": copilot_tail,
 }
-"""Run where the profile lists the rule. S3, S6, S8 and half of S22 are other words for O1 and O3; S10, S12 and S15 come with the
-Mistral checks beside them; S20 is the profile that adds nothing to OpenAI's rules."""
+"""Run where the profile lists the rule. S3, S6, S8 and half of S22 are other words for O1 and O3; S10, S12 and S15 come
+with the Mistral checks beside them; S20 is the profile that adds nothing to OpenAI's rules."""
 
 
 def _entry(view: View, call: Call) -> dict[str, object]:

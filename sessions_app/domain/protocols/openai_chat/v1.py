@@ -1,6 +1,7 @@
 """openai-chat bodies of the V1 client (wire-rules 6.1 step 10, 6.7 C5, 6.8 F5 to F16).
 
-``@ai-sdk/openai-compatible`` is verified against recordings; the packages of OpenAI itself, Mistral and Groq differ where noted.
+``@ai-sdk/openai-compatible`` is verified against recordings; the packages of OpenAI itself, Mistral and Groq differ
+where noted.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _REASONING_FIELD: Final = {"@ai-sdk/groq": "reasoning"}
 
 
 def write(lowered: Lowered, target: Target) -> Body:
-    """The body that the target's package makes of ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8 F6)."""
+    """The body that the target's package makes of ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8
+    F6)."""
     package = package_of(target)
     messages: list[dict[str, Any]] = [dict(SYSTEM_PLACEHOLDER)]
     provenance: dict[Path, Origin] = {}
@@ -54,9 +56,7 @@ def _user(
     content = []
     for index, (block, origin) in enumerate(zip(blocks, message.origins, strict=True)):
         provenance[*at, "content", index] = origin
-        content.append(
-            {"type": "text", "text": block["text"]} if block["type"] == "text" else _file(block, origin)
-        )
+        content.append({"type": "text", "text": block["text"]} if block["type"] == "text" else _file(block, origin))
     return {"role": "user", "content": content}
 
 

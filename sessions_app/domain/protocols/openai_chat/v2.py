@@ -37,8 +37,8 @@ def write(
 ) -> Body:
     """The request body of ``lowered``. Raises ``LoweringError`` (InvalidRequest) where the client makes no request.
 
-    ``placeholder`` starts it with a system message in place of the client's own prompt, so that indexes are the provider's
-    (design 6). ``cache`` changes nothing: the protocol has no cache marks.
+    ``placeholder`` starts it with a system message in place of the client's own prompt, so that indexes are the
+    provider's (design 6). ``cache`` changes nothing: the protocol has no cache marks.
     """
     writer = _Writer()
     if placeholder:

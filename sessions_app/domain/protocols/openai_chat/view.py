@@ -58,14 +58,14 @@ class Message:
         """Nothing in ``content``: null, absent, "", or a list without text."""
         content = self.content
         return content in (None, "", []) or (
-            isinstance(content, list)
-            and not any(part.get("type") != "text" or part.get("text") for part in self.parts)
+            isinstance(content, list) and not any(part.get("type") != "text" or part.get("text") for part in self.parts)
         )
 
 
 @dataclass(slots=True)
 class Turn:
-    """An assistant message with calls, the tool messages right behind it, and what comes then (None = end of the body)."""
+    """An assistant message with calls, the tool messages right behind it, and what comes then (None = end of the
+    body)."""
 
     assistant: Message
     results: list[Message]
@@ -115,7 +115,5 @@ def _message(index: int, data: dict[str, Any]) -> Message:
         for place, item in enumerate(objects(data.get("tool_calls"))):
             function = item.get("function")
             function = function if isinstance(function, dict) else {}
-            message.calls.append(
-                Call(text_of(item.get("id")), text_of(function.get("name")), function, index, place)
-            )
+            message.calls.append(Call(text_of(item.get("id")), text_of(function.get("name")), function, index, place))
     return message

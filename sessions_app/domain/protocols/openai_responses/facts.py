@@ -27,9 +27,7 @@ FACTS: dict[str, RuleFacts] = {
     "R11": RuleFacts("P", "documented", SCHEMA, ("history-shape-foreign",)),
     "R12": RuleFacts("P", "documented", SCHEMA, ("history-shape-foreign", "tool-input-malformed")),
     "R13": RuleFacts("P", "reported", SCHEMA, ("history-shape-foreign",)),
-    "R14": RuleFacts(
-        "P", "documented", SCHEMA, ("tool-name-invalid", "tool-input-malformed", "invalid-unicode")
-    ),
+    "R14": RuleFacts("P", "documented", SCHEMA, ("tool-name-invalid", "tool-input-malformed", "invalid-unicode")),
     "R15": RuleFacts("R", "documented", SEMANTIC, _MISSING),
     "R16": RuleFacts("P", "reported", PAIRING, _TWICE),
     "R17": RuleFacts("P", "reported", SEMANTIC, ("reasoning-field-missing",)),
@@ -37,4 +35,5 @@ FACTS: dict[str, RuleFacts] = {
     "R-size": RuleFacts("P", "documented", SCHEMA, ("huge-output", "media-rejected")),
     "R-media": RuleFacts("P", "reported", SEMANTIC, ("media-rejected",)),
 }
-"""``R-size`` and ``R-media`` are what wire-rules 3a and rules 2.3, 2.10 say about sizes and images; they have no number of their own."""
+"""``R-size`` and ``R-media`` are what wire-rules 3a and rules 2.3, 2.10 say about sizes and images; they have no number
+of their own."""

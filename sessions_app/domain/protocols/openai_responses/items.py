@@ -106,9 +106,7 @@ def call_ids(view: View) -> Iterator[Violation]:
             continue
         where = f"{item.position}.call_id"
         if len(item.call_id) > ID_LIMIT:
-            yield view.request.broken(
-                "R7", _too_long(where, ID_LIMIT, len(item.call_id)), where, item.pointer
-            )
+            yield view.request.broken("R7", _too_long(where, ID_LIMIT, len(item.call_id)), where, item.pointer)
         else:
             error = f"Invalid '{where}': empty string. Expected a string with minimum length 1, but got an empty string instead."
             yield view.request.broken("R7", error, where, item.pointer)
@@ -124,9 +122,7 @@ def content_types(view: View) -> Iterator[Violation]:
             kind = text_of(part.get("type"))
             if kind not in allowed:
                 names = [f"'{name}'" for name in allowed]
-                listed = (
-                    " and ".join(names) if len(names) == 2 else f"{', '.join(names[:-1])}, and {names[-1]}"
-                )
+                listed = " and ".join(names) if len(names) == 2 else f"{', '.join(names[:-1])}, and {names[-1]}"
                 error = f"Invalid value: '{kind}'. Supported values are: {listed}."
                 where = f"{item.position}.content[{index}]"
                 yield view.request.broken("R11", error, where, (*item.pointer, "content", index))
@@ -138,9 +134,7 @@ def required_members(view: View) -> Iterator[Violation]:
         for name in _REQUIRED.get(item.kind, ()):
             if name not in item.data:
                 where = f"{item.position}.{name}"
-                yield view.request.broken(
-                    "R12", f"Missing required parameter: '{where}'.", where, item.pointer
-                )
+                yield view.request.broken("R12", f"Missing required parameter: '{where}'.", where, item.pointer)
 
 
 def reasoning_content(view: View) -> Iterator[Violation]:
@@ -165,9 +159,7 @@ def functions(view: View) -> Iterator[Violation]:
             output = item.data.get("output")
             if isinstance(output, str) and len(output) > OUTPUT_LIMIT:
                 where = f"{item.position}.output"
-                yield view.request.broken(
-                    "R-size", _too_long(where, OUTPUT_LIMIT, len(output)), where, item.pointer
-                )
+                yield view.request.broken("R-size", _too_long(where, OUTPUT_LIMIT, len(output)), where, item.pointer)
     if len(view.items) > ITEM_LIMIT:
         error = (
             f"Invalid 'input': array too long. Expected an array with maximum length {ITEM_LIMIT}, but got an array with length "
@@ -184,9 +176,7 @@ def _function(view: View, item: Item) -> Iterator[Violation]:
             error = f"Invalid type for '{where}': expected a string, but got an object instead."
             yield view.request.broken("R14", error, where, item.pointer)
         elif len(arguments) > ARGUMENTS_LIMIT:
-            yield view.request.broken(
-                "R-size", _too_long(where, ARGUMENTS_LIMIT, len(arguments)), where, item.pointer
-            )
+            yield view.request.broken("R-size", _too_long(where, ARGUMENTS_LIMIT, len(arguments)), where, item.pointer)
     if "name" in item.data:
         name = text_of(item.data["name"])
         where = f"{item.position}.name"
@@ -198,7 +188,8 @@ def _function(view: View, item: Item) -> Iterator[Violation]:
 
 
 def unreplayable_reasoning(view: View) -> Iterator[Violation]:
-    """R15: without storage, reasoning with neither encrypted content nor id cannot be replayed (its text is not the reasoning)."""
+    """R15: without storage, reasoning with neither encrypted content nor id cannot be replayed (its text is not the
+    reasoning)."""
     if not view.stateless or view.gateway:
         return
     for item in view.items:
@@ -208,7 +199,8 @@ def unreplayable_reasoning(view: View) -> Iterator[Violation]:
 
 
 def sealed_shape(view: View) -> Iterator[Violation]:
-    """R10, as far as it can be seen: OpenAI's encrypted content starts with gAAA. A warning; whose it is only the server knows."""
+    """R10, as far as it can be seen: OpenAI's encrypted content starts with gAAA. A warning; whose it is only the
+    server knows."""
     if view.request.target.profile not in OPENAI_SEALS:
         return
     for item in view.items:

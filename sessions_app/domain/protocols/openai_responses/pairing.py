@@ -45,7 +45,8 @@ def unknown_outputs(view: View) -> Iterator[Violation]:
 
 
 def repeated_calls(view: View) -> Iterator[Violation]:
-    """R16: a second output for one id was refused by gateways (rules 2.11); a second call alone is no documented rule: a warning."""
+    """R16: a second output for one id was refused by gateways (rules 2.11); a second call alone is no documented rule:
+    a warning."""
     calls: dict[str, Item] = {}
     outputs: dict[str, Item] = {}
     for item in view.items:
@@ -54,9 +55,7 @@ def repeated_calls(view: View) -> Iterator[Violation]:
             if earlier is not item:
                 error = f"call_id '{item.call_id}' of {item.position} is already used by {earlier.position}"
                 faults = (_repeat(view, earlier, item),)
-                yield view.request.broken(
-                    "R16", error, item.position, item.pointer, doubtful=True, faults=faults
-                )
+                yield view.request.broken("R16", error, item.position, item.pointer, doubtful=True, faults=faults)
         elif item.kind in _OUTPUTS:
             earlier = outputs.setdefault(item.call_id, item)
             if earlier is not item:
@@ -102,20 +101,13 @@ def _generated(item: Item) -> bool:
 
 
 def calls_without_reasoning(view: View) -> Iterator[Violation]:
-    """R4: a model item with its id wants the reasoning it was generated after. Which one that was is known only where other items of
-    the same turn kept their reasoning: a warning."""
+    """R4: a model item with its id wants the reasoning it was generated after. Which one that was is known only where
+    other items of the same turn kept their reasoning: a warning."""
     reasoned = any(item.kind == "reasoning" and item.id for item in view.items)
     before: Item | None = None
     for item in view.items:
-        if (
-            reasoned
-            and item.id
-            and item.kind in ("function_call", "message")
-            and not _follows_reasoning(before)
-        ):
-            error = (
-                f"Item '{item.id}' of type '{item.kind}' was provided without its required 'reasoning' item."
-            )
+        if reasoned and item.id and item.kind in ("function_call", "message") and not _follows_reasoning(before):
+            error = f"Item '{item.id}' of type '{item.kind}' was provided without its required 'reasoning' item."
             yield view.request.broken("R4", error, item.position, item.pointer, doubtful=True)
         before = item
 
@@ -127,7 +119,8 @@ def _follows_reasoning(before: Item | None) -> bool:
 
 
 def references(view: View) -> Iterator[Violation]:
-    """R9: without storage no item can be named by its id alone; reasoning with an id but no content is such a naming."""
+    """R9: without storage no item can be named by its id alone; reasoning with an id but no content is such a
+    naming."""
     if not view.stateless:
         return
     for item in view.items:
@@ -146,9 +139,7 @@ def reasoning_before_calls(view: View) -> Iterator[Violation]:
         return
     before: Item | None = None
     for item in view.items:
-        if item.kind == "function_call" and (
-            before is None or before.kind not in ("reasoning", "function_call")
-        ):
+        if item.kind == "function_call" and (before is None or before.kind not in ("reasoning", "function_call")):
             error = "The `reasoning_text` in the thinking mode must be passed back to the API."
             yield view.request.broken("R17", error, item.position, item.pointer)
         before = item

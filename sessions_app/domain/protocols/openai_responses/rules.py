@@ -1,4 +1,5 @@
-"""Whether the OpenAI Responses API takes a history (wire-rules 3b). R18 (alternation, last role, adjacency) is no rule, and tested so."""
+"""Whether the OpenAI Responses API takes a history (wire-rules 3b). R18 (alternation, last role, adjacency) is no rule,
+and tested so."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[
 
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
-    """Whether an id is still stored (R9) and whether encrypted content was made for this caller (R10) only the server knows."""
+    """Whether an id is still stored (R9) and whether encrypted content was made for this caller (R10) only the server
+    knows."""
     listed = objects(body.get("input"))
     stored = body.get("store") is not False and any(text_of(item.get("id")) for item in listed)
     sealed = any("encrypted_content" in item for item in listed)

@@ -1,6 +1,8 @@
-"""openai-responses bodies of the V1 client, which writes them with ``@ai-sdk/openai`` and its kin (wire-rules 6.1 steps 9.5 and 10).
+"""openai-responses bodies of the V1 client, which writes them with ``@ai-sdk/openai`` and its kin (wire-rules 6.1 steps
+9.5 and 10).
 
-Read from source, not verified against recordings. The client stores nothing at the provider, so reasoning goes back encrypted.
+Read from source, not verified against recordings. The client stores nothing at the provider, so reasoning goes back
+encrypted.
 """
 
 from __future__ import annotations
@@ -82,7 +84,8 @@ class _Writer:
         self.add(item, origin)
 
     def _reasoning(self, block: _Json, origin: Origin) -> None:
-        """One item per part, or per item id where ids are sent; what has no encrypted content is left out at the end."""
+        """One item per part, or per item id where ids are sent; what has no encrypted content is left out at the
+        end."""
         state = self._state(block)
         encrypted = state.get("reasoningEncryptedContent")
         summary = [{"type": "summary_text", "text": block["text"]}] if block["text"] else []

@@ -34,7 +34,8 @@ def write(lowered: Lowered, target: Target, *, cache: CachePolicy = "none", prov
     kept = [
         (item, origins)
         for item, origins in zip(writer.items, writer.origins, strict=True)
-        # The server takes reasoning back only with its encrypted content, which may have come with the item's last part.
+        # The server takes reasoning back only with its encrypted content, which may have come with the item's last
+        # part.
         if item.get("type") != "reasoning" or "encrypted_content" in item
     ]
     body = {"model": target.model, "input": [item for item, _ in kept], "store": False, "stream": True}
