@@ -125,11 +125,18 @@ def _counted(store: Any) -> list[int]:
 def _database(path: Path) -> Path:
     tables: tuple[str, ...] = (
         "CREATE TABLE project (id TEXT PRIMARY KEY, worktree TEXT NOT NULL)",
-        "CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT, title TEXT,"
-        " version TEXT, time_created INTEGER, time_updated INTEGER, time_archived INTEGER)",
-        "CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER, time_updated INTEGER, data TEXT)",
-        "CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT, time_created INTEGER,"
-        " time_updated INTEGER, data TEXT)",
+        (
+            "CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT,"
+            " title TEXT, version TEXT, time_created INTEGER, time_updated INTEGER, time_archived INTEGER)"
+        ),
+        (
+            "CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, time_created INTEGER, time_updated"
+            " INTEGER, data TEXT)"
+        ),
+        (
+            "CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT NOT NULL, session_id TEXT, time_created INTEGER,"
+            " time_updated INTEGER, data TEXT)"
+        ),
     )
     with closing(sqlite3.connect(path)) as connection, connection:
         for table in tables:

@@ -32,7 +32,8 @@ def main() -> None:
             _timed("read one session", lambda: store.read(ids[7]))
             seconds = _clock(lambda: sum(len(rows.parts) for rows in store.read_all()))
             print(
-                f"  read all               {seconds * 1000:9.1f} ms   {100_000 / parts * seconds:.2f} s per 100,000 parts"
+                f"  read all               {seconds * 1000:9.1f} ms   {100_000 / parts * seconds:.2f} s per 100,000"
+                " parts"
             )
             mark = _timed("mark", store.mark)
             _timed("changed since", lambda: store.changed_since(mark))

@@ -38,7 +38,10 @@ def source_words(source: Source, job: ImportJob) -> str:
     if job.error:
         return f"{source.path}: {job.error}"
     problems = source.problems.count()
-    words = f"{source.path}: {source.sessions_total:,} session{'' if source.sessions_total == 1 else 's'}, {job.done:,} read now"
+    words = (
+        f"{source.path}: {source.sessions_total:,} session{'' if source.sessions_total == 1 else 's'}, {job.done:,}"
+        " read now"
+    )
     if job.failed:
         words += f", {job.failed} could not be read"
     return words + (f"; {problems:,} problem{'' if problems == 1 else 's'}" if problems else "")

@@ -24,6 +24,7 @@ def attachable_path(text: str) -> Path:
         raise AttachRefused(f"This path cannot be looked up: {problem}") from problem
     if not any(path.is_relative_to(Path(root).resolve()) for root in settings.SUTURE_ATTACH_ROOTS):
         raise AttachRefused(
-            "Files of this machine may not be attached from there. Upload it, or have SUTURE_ATTACH_ROOTS name its folder."
+            "Files of this machine may not be attached from there. Upload it, or have SUTURE_ATTACH_ROOTS name its"
+            " folder."
         )
     return path

@@ -54,7 +54,10 @@ def clients_of(holders: Iterable[Holder]) -> list[Holder]:
 
 def held_words(clients: Iterable[Holder]) -> str:
     """Why a repair waits for the client."""
-    return f"{named(clients)} has the file open, and what this repair would close may still be running. Close the client, or force it."
+    return (
+        f"{named(clients)} has the file open, and what this repair would close may still be running. Close the client,"
+        " or force it."
+    )
 
 
 def what_changed(before: SessionRows, after: SessionRows, limit: int = 20) -> list[str]:

@@ -154,7 +154,8 @@ def _recovered(kept: Path, error: StoreError) -> list[str]:
     saved.rename(kept)
     lost = sum(result.lost.values())
     words = [
-        f"The database is damaged ({error.words}); what could be read was saved into a new file: {lost} rows of {len(result.lost)} sessions are lost."
+        f"The database is damaged ({error.words}); what could be read was saved into a new file: {lost} rows of"
+        f" {len(result.lost)} sessions are lost."
     ]
     return [*words, *result.notes, *disarm(kept)]
 

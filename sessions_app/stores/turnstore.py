@@ -20,7 +20,10 @@ from .changes import GuardRefused
 from .journal import Journal
 from .sqlite.store import SqliteStore
 
-V2_REFUSED = "Rows of a V2 session cannot be added to the client's own file: rows without their events have stopped upgrades of it."
+V2_REFUSED = (
+    "Rows of a V2 session cannot be added to the client's own file: rows without their events have stopped upgrades"
+    " of it."
+)
 
 
 class FileTurnStore:

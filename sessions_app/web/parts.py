@@ -149,7 +149,10 @@ def _line(row: PartRow, value: dict[str, Any]) -> str:
             )
         case "compaction":
             tail = value.get("tail_start_id")
-            return f"The conversation is summarised here. {'Kept from ' + str(tail) if tail else 'What is above is not sent any more.'}"
+            return (
+                "The conversation is summarised here."
+                f" {'Kept from ' + str(tail) if tail else 'What is above is not sent any more.'}"
+            )
         case "subtask" | "agent":
             return summary_line(str(value.get("description") or value.get("name") or ""))
         case "step-finish":

@@ -25,8 +25,8 @@ def chat_error(body: dict[str, Any]) -> str | None:
         index += 1
         if message["role"] == "tool":
             return (
-                "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-                f" (message[{here}])"
+                "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with"
+                f" 'tool_calls'. (message[{here}])"
             )
         ids = [call["id"] for call in message.get("tool_calls") or []]
         for position, identifier in enumerate(ids):
@@ -43,8 +43,9 @@ def chat_error(body: dict[str, Any]) -> str | None:
             index += 1
         if waiting:
             return (
-                "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
-                f" The following tool_call_ids did not have response messages: {', '.join(waiting)} (message[{here}])"
+                "An assistant message with 'tool_calls' must be followed by tool messages responding to each"
+                f" 'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(waiting)}"
+                f" (message[{here}])"
             )
     return None
 
@@ -152,8 +153,8 @@ def _answers(calls: list[str], place: int, blocks: list[tuple[str, dict[str, Any
             return f"each tool_use must have a single result. Found multiple `tool_result` blocks with id: {identifier}"
         if identifier not in waiting:
             return (
-                f"{path}: unexpected `tool_use_id` found in `tool_result` blocks: {identifier}. Each `tool_result` block must"
-                " have a corresponding `tool_use` block in the previous message."
+                f"{path}: unexpected `tool_use_id` found in `tool_result` blocks: {identifier}. Each `tool_result`"
+                " block must have a corresponding `tool_use` block in the previous message."
             )
         if leading:
             waiting.remove(identifier)
@@ -165,8 +166,8 @@ def _unanswered(calls: list[str], place: int) -> str | None:
     if not calls:
         return None
     return (
-        f"messages.{place}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(calls)}."
-        " Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+        f"messages.{place}: `tool_use` ids were found without `tool_result` blocks immediately after:"
+        f" {', '.join(calls)}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
     )
 
 
@@ -182,7 +183,7 @@ def _thinking_first(messages: list[Message]) -> str | None:
         return None
     return (
         f"messages.{last}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{blocks[0]['type']}`."
-        " When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost"
-        " set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns."
-        " To avoid this requirement, disable `thinking`."
+        " When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the"
+        " lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous"
+        " turns. To avoid this requirement, disable `thinking`."
     )

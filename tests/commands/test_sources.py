@@ -55,7 +55,8 @@ def test_sync_reads_what_changed(suture, sample_db):
     suture("import", sample_db)
     with sqlite3.connect(sample_db) as connection:
         connection.execute(
-            "UPDATE session SET title = 'renamed' , time_updated = time_updated + 1 WHERE id = (SELECT max(id) FROM session)"
+            "UPDATE session SET title = 'renamed' , time_updated = time_updated + 1 WHERE id = (SELECT max(id) FROM"
+            " session)"
         )
     connection.close()
 

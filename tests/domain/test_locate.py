@@ -41,14 +41,20 @@ TEXTS = [
     ),
     ("Expected toolResult blocks at messages.6.content for the following Ids: tooluse_X", "orphan-tool-use"),
     (
-        "The following tool_call_ids did not have response messages: call_X; An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'",
+        (
+            "The following tool_call_ids did not have response messages: call_X; An assistant message with 'tool_calls'"
+            " must be followed by tool messages responding to each 'tool_call_id'"
+        ),
         "orphan-tool-use",
     ),
     ("No tool output found for function call call_X.", "orphan-tool-use"),
     ("AI_MissingToolResultsError: Tool result is missing for tool call toolu_X.", "orphan-tool-use"),
     ("API Error: 400 due to tool use concurrency issues.", "orphan-tool-use"),
     (
-        "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+        (
+            "Please ensure that the number of function response parts is equal to the number of function call parts of"
+            " the function call turn."
+        ),
         "orphan-tool-use",
     ),
     (
@@ -64,7 +70,10 @@ TEXTS = [
         "media-rejected",
     ),
     (
-        "invalid image data at input[34].output[1]: the `image/png` payload could not be decoded (it may be corrupt or truncated).",
+        (
+            "invalid image data at input[34].output[1]: the `image/png` payload could not be decoded (it may be corrupt"
+            " or truncated)."
+        ),
         "media-rejected",
     ),
     ("OpenAI Responses media must contain valid base64", "media-rejected"),
@@ -90,12 +99,18 @@ TEXTS = [
     ),
     ("text cannot be empty", "empty-content"),
     (
-        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+        (
+            "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be"
+            " modified."
+        ),
         "thinking-altered",
     ),
     ("messages.3.content.0: Invalid `signature` in `thinking` block", "thinking-unsigned"),
     (
-        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block",
+        (
+            "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different"
+            " conversation. Remove the block"
+        ),
         "thinking-stale",
     ),
     (
@@ -103,7 +118,10 @@ TEXTS = [
         "reasoning-field-missing",
     ),
     (
-        "Missing `reasoning_content` field in the assistant message at message index 2. For more information, please refer to",
+        (
+            "Missing `reasoning_content` field in the assistant message at message index 2. For more information,"
+            " please refer to"
+        ),
         "reasoning-field-missing",
     ),
     (
@@ -111,7 +129,10 @@ TEXTS = [
         "reasoning-field-missing",
     ),
     (
-        "The encrypted content gAAAabc could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+        (
+            "The encrypted content gAAAabc could not be verified. Reason: Encrypted content could not be decrypted or"
+            " parsed."
+        ),
         "encrypted-reasoning-foreign",
     ),
     ("reasoning `encrypted_content` was not issued to this caller", "encrypted-reasoning-foreign"),
@@ -121,7 +142,10 @@ TEXTS = [
         "compaction-loop",
     ),
     (
-        "Invalid 'input[308].arguments': string too long. Expected a string with maximum length 1048576, but got a string with length 1686845 instead.",
+        (
+            "Invalid 'input[308].arguments': string too long. Expected a string with maximum length 1048576, but got a"
+            " string with length 1686845 instead."
+        ),
         "huge-output",
     ),
     ("Duplicate value for 'tool_call_id'", "duplicate-call-id-in-message"),
@@ -134,7 +158,10 @@ TEXTS = [
         "duplicate-call-id-across-turns",
     ),
     (
-        "Duplicate function_call_output for call_id 'terminal:0'. Each function_call must have exactly one matching function_call_output",
+        (
+            "Duplicate function_call_output for call_id 'terminal:0'. Each function_call must have exactly one matching"
+            " function_call_output"
+        ),
         "duplicate-call-id-across-turns",
     ),
     ("duplicate_tool_result_in_request", "duplicate-call-id-in-message"),
@@ -163,7 +190,10 @@ TEXTS = [
         "invalid-unicode",
     ),
     (
-        "Invalid 'input[67].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+        (
+            "Invalid 'input[67].name': string does not match pattern. Expected a string that matches the pattern"
+            " '^[a-zA-Z0-9_-]+$'."
+        ),
         "tool-name-invalid",
     ),
     ("messages.9.content.2.tool_use.name: String should have at most 200 characters", "tool-name-invalid"),
@@ -183,7 +213,10 @@ TEXTS = [
         "orphan-tool-result",
     ),
     (
-        "Function call is missing a thought_signature in functionCall parts. Additional data, function call `default_api:x`, position 2.",
+        (
+            "Function call is missing a thought_signature in functionCall parts. Additional data, function call"
+            " `default_api:x`, position 2."
+        ),
         "thought-signature-missing",
     ),
     ("Unable to submit request because Thought signature is not valid", "thought-signature-missing"),
@@ -235,17 +268,26 @@ POSITIONS: list[tuple[str, tuple[str | int, ...]]] = [
     ("reasoning_content is missing in assistant tool call message at index 13", ("messages", 13)),
     ("Missing `reasoning_content` field in the assistant message at message index 2.", ("messages", 2)),
     (
-        "'messages.8' : for 'role:assistant' the following must be satisfied[('messages.8' : property 'reasoning_content' is unsupported)]",
+        (
+            "'messages.8' : for 'role:assistant' the following must be satisfied[('messages.8' : property"
+            " 'reasoning_content' is unsupported)]"
+        ),
         ("messages", 8),
     ),
     ("Extra inputs are not permitted, field: 'messages[8].reasoning'", ("messages", 8)),
     (
-        "[ApiIdParam] [input[371].id] [invalid_id_prefix] Invalid 'input[371].id': 'X'. Expected an ID that begins with 'msg'.",
+        (
+            "[ApiIdParam] [input[371].id] [invalid_id_prefix] Invalid 'input[371].id': 'X'. Expected an ID that begins"
+            " with 'msg'."
+        ),
         ("input", 371),
     ),
     ("invalid image data at input[34].output[1]: payload could not be decoded", ("input", 34, "output", 1)),
     (
-        "* GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized field",
+        (
+            "* GenerateContentRequest.contents[0].parts[1].data: required oneof field 'data' must have one initialized"
+            " field"
+        ),
         ("contents", 0, "parts", 1),
     ),
     (
@@ -254,7 +296,10 @@ POSITIONS: list[tuple[str, tuple[str | int, ...]]] = [
     ),
     ("Expected toolResult blocks at messages.2.content for the following Ids: t", ("messages", 2)),
     (
-        "Value 'a/b' at 'messages.2.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must",
+        (
+            "Value 'a/b' at 'messages.2.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member"
+            " must"
+        ),
         ("messages", 1, "content", 0),
     ),
 ]
@@ -292,7 +337,10 @@ def wrapped(depth: int) -> str:
 
 @pytest.mark.parametrize("depth", range(4))
 def test_gateways_may_wrap_the_error_in_json_and_logs_around_it(depth: int) -> None:
-    log = f"INFO  2026-10-01 service=llm request\nERROR 2026-10-01 service=llm error={wrapped(depth)} stack=at fetch (x.ts:1)\nINFO done"
+    log = (
+        f"INFO  2026-10-01 service=llm request\nERROR 2026-10-01 service=llm error={wrapped(depth)} stack=at fetch"
+        " (x.ts:1)\nINFO done"
+    )
     first = locate(log)[0]
     assert (first.rules, first.position) == (("O18",), "message[2]")
     assert first.ids == ("functions.bash:0",)
@@ -332,7 +380,10 @@ def test_the_protocol_of_the_text_decides_how_the_session_is_lowered() -> None:
 
 
 def test_a_position_alone_leads_through_the_provenance() -> None:
-    error = "messages.1.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."
+    error = (
+        "messages.1.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be"
+        " modified."
+    )
     found = locate(
         error,
         session(user(text("q")), assistant(text("a"), text("b"))),

@@ -56,7 +56,8 @@ def stray(path: Path) -> None:
     )
     change(
         path,
-        "INSERT INTO part SELECT 'prt_stray', 'msg_nowhere', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1",
+        "INSERT INTO part SELECT 'prt_stray', 'msg_nowhere', 'ses_gone', time_created, time_updated, data FROM part"
+        " LIMIT 1",
     )
 
 

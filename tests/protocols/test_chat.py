@@ -108,7 +108,8 @@ PAIRS = [
         "O9",
         chat(ASK, said("", call("c" * 41)), tool("c" * 41)),
         chat(ASK, said("", call("c" * 40)), tool("c" * 40)),
-        "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 41",
+        "Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a"
+        " string with length 41",
         OPENAI,
     ),
     Pair(
@@ -137,7 +138,8 @@ PAIRS = [
         "O12",
         chat(ASK, said("", call()), tool(content=[PICTURE])),
         chat({"role": "user", "content": [PICTURE]}, said("", call()), tool()),
-        "Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains an image URL.",
+        "Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains an image"
+        " URL.",
         OPENAI,
     ),
     Pair(

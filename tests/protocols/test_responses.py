@@ -104,7 +104,8 @@ PAIRS = [
         "R7",
         items(asked(), fcall("c" * 65), fout("c" * 65)),
         items(asked(), fcall("c" * 64), fout("c" * 64)),
-        "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with length 65 instead.",
+        "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with"
+        " length 65 instead.",
         OPENAI,
     ),
     Pair(
@@ -148,7 +149,8 @@ PAIRS = [
         "R13",
         items(asked(), thought(content=[{"type": "reasoning_text", "text": "x"}]), answered()),
         items(asked(), thought(content=[]), answered()),
-        "Invalid 'input[1].content': array too long. Expected an array with maximum length 0, but got an array with length 1 instead.",
+        "Invalid 'input[1].content': array too long. Expected an array with maximum length 0, but got an array with"
+        " length 1 instead.",
         OPENAI,
     ),
     Pair(
@@ -177,7 +179,8 @@ PAIRS = [
         "R16",
         items(asked(), fcall("terminal:0"), fout("terminal:0"), asked(), fcall("terminal:0"), fout("terminal:0")),
         items(asked(), fcall("terminal:0"), fout("terminal:0"), asked(), fcall("terminal:1"), fout("terminal:1")),
-        "Duplicate function_call_output for call_id 'terminal:0'. Each function_call must have exactly one matching function_call_output",
+        "Duplicate function_call_output for call_id 'terminal:0'. Each function_call must have exactly one matching"
+        " function_call_output",
         OPENAI,
     ),
     Pair(
@@ -201,7 +204,8 @@ PAIRS = [
         "R-size",
         items(asked(), fcall(arguments="x" * 1_048_577), fout()),
         LOOP,
-        "Invalid 'input[1].arguments': string too long. Expected a string with maximum length 1048576, but got a string with length 1048577",
+        "Invalid 'input[1].arguments': string too long. Expected a string with maximum length 1048576, but got a string"
+        " with length 1048577",
         OPENAI,
     ),
     Pair(

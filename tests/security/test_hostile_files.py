@@ -88,8 +88,8 @@ def test_a_session_with_an_odd_id_is_read_by_that_id(tmp_path, session_id):
 def test_a_column_with_an_unknown_collation_is_damage_and_no_fault_of_ours(tmp_path):
     path = database(
         tmp_path / "a.db",
-        "CREATE INDEX message_session ON message(session_id); PRAGMA writable_schema = ON;"
-        "UPDATE sqlite_schema SET sql = replace(sql, 'session_id text', 'session_id text COLLATE nosuch') WHERE name = 'message';",
+        "CREATE INDEX message_session ON message(session_id); PRAGMA writable_schema = ON;UPDATE sqlite_schema SET sql"
+        " = replace(sql, 'session_id text', 'session_id text COLLATE nosuch') WHERE name = 'message';",
     )
     with pytest.raises(StoreError):
         uploaded(path, tmp_path)

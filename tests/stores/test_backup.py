@@ -83,7 +83,10 @@ def test_a_restore_brings_every_row_back_and_keeps_the_state_before(database: Pa
 
 def test_a_restore_over_a_database_in_use_is_refused_unless_forced(database: Path, tmp_path: Path) -> None:
     backup_sqlite(database, tmp_path / "backup.db")
-    reader = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('select count(*) from part').fetchone(); print('ready', flush=True); sys.stdin.readline(); print(c.execute('select count(*) from part').fetchone()[0])"
+    reader = (
+        "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('select count(*) from part').fetchone();"
+        " print('ready', flush=True); sys.stdin.readline(); print(c.execute('select count(*) from part').fetchone()[0])"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", reader, str(database)],
         stdin=subprocess.PIPE,
@@ -174,7 +177,10 @@ def test_nobody_has_an_idle_database_open(database: Path) -> None:
 def test_a_backup_while_a_client_writes_all_the_time_ends(tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     make_store(path, sessions=40, turns=10, output=2_000)
-    code = "import sqlite3,sys,time; c=sqlite3.connect(sys.argv[1], isolation_level=None); print('ready', flush=True)\nwhile True: c.execute('update session set time_updated=time_updated+1'); time.sleep(0.002)"
+    code = (
+        "import sqlite3,sys,time; c=sqlite3.connect(sys.argv[1], isolation_level=None); print('ready',"
+        " flush=True)\nwhile True: c.execute('update session set time_updated=time_updated+1'); time.sleep(0.002)"
+    )
     process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"

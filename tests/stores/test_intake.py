@@ -91,7 +91,10 @@ def test_triggers_views_and_virtual_tables_are_dropped_and_never_run(rich: Path,
 @pytest.fixture
 def with_wal(database: Path, tmp_path: Path) -> Path:
     """A database whose newest change is in its -wal."""
-    code = "import sqlite3,os,sys; c=sqlite3.connect(sys.argv[1]); c.execute(\"update session set title='newest'\"); c.commit(); os._exit(0)"
+    code = (
+        "import sqlite3,os,sys; c=sqlite3.connect(sys.argv[1]); c.execute(\"update session set title='newest'\");"
+        " c.commit(); os._exit(0)"
+    )
     subprocess.run([sys.executable, "-c", code, str(database)], check=True)
     folder = tmp_path / "customer"
     folder.mkdir()

@@ -227,7 +227,10 @@ def as_nobody(code: str) -> str:
         [
             sys.executable,
             "-c",
-            f"import os; from sessions_app.stores import *; open_store({str(CORPUS / 'clean.db')!r}).close(); os.setgid(65534); os.setuid(65534)\n{code}",
+            (
+                f"import os; from sessions_app.stores import *; open_store({str(CORPUS / 'clean.db')!r}).close();"
+                f" os.setgid(65534); os.setuid(65534)\n{code}"
+            ),
         ],
         capture_output=True,
         text=True,
@@ -268,7 +271,10 @@ def test_a_wal_database_in_a_folder_that_cannot_be_written_is_still_read(foreign
 @AS_NOBODY
 def test_changes_in_a_wal_that_cannot_be_read_are_not_hidden(foreign: Path, tmp_path: Path) -> None:
     make_store(tmp_path / "opencode.db", sessions=2)
-    code = "import sqlite3,os,sys; c=sqlite3.connect(sys.argv[1]); c.execute('update session set title=1'); c.commit(); os._exit(0)"
+    code = (
+        "import sqlite3,os,sys; c=sqlite3.connect(sys.argv[1]); c.execute('update session set title=1'); c.commit();"
+        " os._exit(0)"
+    )
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "opencode.db")], check=True)
     for end in ("", "-wal"):
         shutil.copy(tmp_path / f"opencode.db{end}", foreign / f"opencode.db{end}")

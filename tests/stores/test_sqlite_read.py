@@ -268,7 +268,8 @@ def test_what_changed_since_a_mark_is_found(database: Path) -> None:
 
         run(
             database,
-            "UPDATE part SET time_updated = time_updated + 1 WHERE rowid = (SELECT min(rowid) FROM part WHERE session_id = ?)",
+            "UPDATE part SET time_updated = time_updated + 1 WHERE rowid = (SELECT min(rowid) FROM part WHERE"
+            " session_id = ?)",
             second,
         )
         run(database, "PRAGMA foreign_keys = ON")

@@ -195,7 +195,10 @@ def test_stdin_cannot_be_written_in_place(export: Path, journal: Journal) -> Non
 
 def test_lone_surrogates_and_bytes_that_are_not_utf8_survive_a_rewrite(tmp_path: Path, journal: Journal) -> None:
     path = tmp_path / "s.json"
-    raw = b'{"info":{"id":"ses_1"},"messages":[{"info":{"id":"msg_1"},"parts":[{"id":"prt_1","text":"\\ud83d \xff"},{"id":"prt_2","n":1.0}]}]}\n'
+    raw = (
+        b'{"info":{"id":"ses_1"},"messages":[{"info":{"id":"msg_1"},"parts":[{"id":"prt_1","text":"\\ud83d'
+        b' \xff"},{"id":"prt_2","n":1.0}]}]}\n'
+    )
     path.write_bytes(raw)
     with open_store(path) as store:
         rows = store.read("ses_1")

@@ -40,7 +40,8 @@ ANTHROPIC_WORDS: tuple[Words, ...] = (
     words(r"must have a single result|found multiple tool_result blocks", ANTHROPIC, "A4", TWICE, SAME_ID),
     words(r"tool_use(_id|\.id): string should match", ANTHROPIC, "A5", "call-id-charset", CHARSET),
     words(
-        r"tool_use\.name: string should|custom\.name: string should|tool names must be unique|should have at most 200 characters",
+        r"tool_use\.name: string should|custom\.name: string should|tool names must be unique|should have at most 200"
+        r" characters",
         ANTHROPIC,
         "A7",
         "tool-name-invalid",
@@ -106,7 +107,8 @@ ANTHROPIC_WORDS: tuple[Words, ...] = (
         "Thinking is off, and the request ends with an assistant message that holds thinking.",
     ),
     words(
-        r"thinking may not be enabled when|temperature may only be set to 1 when thinking|may not be set when thinking is enabled",
+        r"thinking may not be enabled when|temperature may only be set to 1 when thinking|may not be set when thinking"
+        r" is enabled",
         ANTHROPIC,
         "A21c",
         "",
@@ -124,7 +126,8 @@ ANTHROPIC_WORDS: tuple[Words, ...] = (
         ANTHROPIC,
         "A24",
         "thinking-stale thinking-altered",
-        "Something before this thinking block was changed after the model wrote it; the block, and every later one, is void.",
+        "Something before this thinking block was changed after the model wrote it; the block, and every later one, is"
+        " void.",
     ),
     words(
         r"blocks in the latest assistant message cannot be modified|remain as they were in the original response",

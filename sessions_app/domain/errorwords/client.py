@@ -20,7 +20,8 @@ from sessions_app.domain.errorwords.entries import (
 
 CLIENT_WORDS: tuple[Words, ...] = (
     words(
-        r"prompt is too long|context_length_exceeded|maximum context length|exceeds model limit|session too large to compact"
+        r"prompt is too long|context_length_exceeded|maximum context length|exceeds model limit|session too large to"
+        r" compact"
         r"|contextoverflowerror",
         "",
         "",

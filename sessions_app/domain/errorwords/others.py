@@ -80,7 +80,8 @@ OTHER_WORDS: tuple[Words, ...] = (
         "An item is named by an id that the server does not hold.",
     ),
     words(
-        r"encrypted content .*could not be verified|could not be decrypted or parsed|not issued to this caller|invalid_encrypted_content",
+        r"encrypted content .*could not be verified|could not be decrypted or parsed|not issued to this"
+        r" caller|invalid_encrypted_content",
         RESPONSES,
         "R10",
         "encrypted-reasoning-foreign",
@@ -173,7 +174,8 @@ OTHER_WORDS: tuple[Words, ...] = (
         GEMINI,
         "G8 G9",
         "assistant-tail history-shape-foreign media-rejected",
-        "The request ends with a model turn, or text or media stand beside function responses (the same words for both).",
+        "The request ends with a model turn, or text or media stand beside function responses (the same words for"
+        " both).",
     ),
     words(r"please use a valid role: user, model", GEMINI, "G10", "history-shape-foreign", ORDER),
     words(r"invalid function name\. must start with", GEMINI, "G11", "tool-name-invalid", NAME),

@@ -140,7 +140,8 @@ _NAMED = (
     re.compile(r"immediately after: ([^.]+(?:\.[^. ][^.]*)*?)\. "),
     re.compile(r"response messages: (.+?)(?: \(message\[\d+\]\))?(?:[\"'}\n]|$)"),
     re.compile(
-        r"(?:blocks with id: |with call_id |function call |for the following Ids: |in `\w*tool_result` blocks: )'?([^\s'\"`,]+)"
+        r"(?:blocks with id: |with call_id |function call |for the following Ids: |in `\w*tool_result` blocks:"
+        r" )'?([^\s'\"`,]+)"
     ),
     re.compile(r"of ([^\s'\"]+) in message\[\d+\]"),
     re.compile(r"call_id '([^']+)'"),

@@ -29,7 +29,8 @@ _DIGITS = "0123456789"
 _LITERALS = frozenset({"true", "false", "null", ""})
 _TELLTALES = re.compile(
     r"(</?arg_(?:key|value)>|Tool execution aborted|Tool execution was interrupted|The operation was aborted"
-    r"|prompt is too long|context window|context_length_exceeded|Bad Request|\[?system\]?:|<\|?/?(?:system|assistant|user|im_start|im_end)\|?>)",
+    r"|prompt is too long|context window|context_length_exceeded|Bad"
+    r" Request|\[?system\]?:|<\|?/?(?:system|assistant|user|im_start|im_end)\|?>)",
     re.IGNORECASE,
 )
 """Fixed words of clients, providers and templates that rules look for; nobody's own text."""
@@ -160,9 +161,11 @@ def _structure(blob: bytes) -> Iterator[tuple[int, int]]:
         known = (b"\x89PNG", b"GIF8", b"RIFF", b"%PDF-", b"BM", b"II*", b"MM\x00")
         yield (
             0,
-            (33 if blob.startswith(b"\x89PNG") else 30 if blob.startswith(b"RIFF") else 12)
-            if blob.startswith(known)
-            else 0,
+            (
+                (33 if blob.startswith(b"\x89PNG") else 30 if blob.startswith(b"RIFF") else 12)
+                if blob.startswith(known)
+                else 0
+            ),
         )
         return
     yield 0, 2

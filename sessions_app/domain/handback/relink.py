@@ -45,7 +45,8 @@ def relink_operations(
             found, path = project_id, ""
         if all(project.get("id") != found for project in rows.projects):
             raise OperationError(
-                f"The store has no project {found}. Start opencode in {wanted} once, so that it makes the project, then file the session there."
+                f"The store has no project {found}. Start opencode in {wanted} once, so that it makes the project, then"
+                " file the session there."
             )
         columns = {"project_id": found, "directory": wanted.rstrip("/") or "/", "path": path}
     if unarchive and row.get("time_archived"):

@@ -68,8 +68,13 @@ def _facts(session: Session, scan: SessionScan, source: str) -> Iterator[str]:
         yield f"| From | {code(source)} |"
     yield f"| Made by client | {code(session.version)}, rows {session.dialect} |"
     if target is not None:
-        yield f"| Judged for | {target.protocol}, {code(f'{target.provider}/{target.model}')}, thinking {target.thinking} |"
-    yield f"| Holds | {len(session.messages)} messages, {sum(len(message.parts) for message in session.messages)} parts |"
+        yield (
+            f"| Judged for | {target.protocol}, {code(f'{target.provider}/{target.model}')}, thinking"
+            f" {target.thinking} |"
+        )
+    yield (
+        f"| Holds | {len(session.messages)} messages, {sum(len(message.parts) for message in session.messages)} parts |"
+    )
     for column, word in (("time_created", "Created"), ("time_updated", "Updated")):
         value = row.get(column)
         if isinstance(value, (int, float)) and 0 < value < 253_402_300_800_000:
@@ -87,7 +92,10 @@ def _verdicts(before: SessionScan, after: SessionScan | None) -> Iterator[str]:
         then = f" {_says(after.verdicts.get(protocol))} |" if after else ""
         words = verdict.refusal or (verdict.violations[0].error if verdict.violations else "")
         place = verdict.violations[0].position if verdict.violations else ""
-        yield f"| {protocol}{' (its own)' if verdict is before.own else ''} | {_says(verdict)} |{then} {plain(words)}{f' at {code(place)}' if place else ''} |"
+        yield (
+            f"| {protocol}{' (its own)' if verdict is before.own else ''} | {_says(verdict)} |{then}"
+            f" {plain(words)}{f' at {code(place)}' if place else ''} |"
+        )
     yield ""
 
 

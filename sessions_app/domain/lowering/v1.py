@@ -39,8 +39,9 @@ COMPACTION: Final = "What did we do so far?"
 SUBTASK: Final = "The following tool was executed by the user"
 ATTACHED: Final = "Attached media from tool result:"
 BUILD_AGAIN: Final = (
-    "<system-reminder>\nYour operational mode has changed from plan to build.\nYou are no longer in read-only mode.\n"
-    "You are permitted to make file changes, run shell commands, and utilize your arsenal of tools as needed.\n</system-reminder>\n"
+    "<system-reminder>\nYour operational mode has changed from plan to build.\nYou are no longer in read-only"
+    " mode.\nYou are permitted to make file changes, run shell commands, and utilize your arsenal of tools as"
+    " needed.\n</system-reminder>\n"
 )
 NOBODY: Final = Origin("", "")
 
@@ -339,5 +340,8 @@ def is_blank(text: str) -> bool:
     return not text.strip(JS_SPACE)
 
 
-JS_SPACE: Final = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+JS_SPACE: Final = (
+    "\t\n\v\f\r"
+    " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 """What JavaScript's ``trim`` takes away."""

@@ -153,7 +153,10 @@ def _leftover(context: Context, message: Message, attempt: Attempt) -> Finding:
             if half
             else ()
         )
-        summary = f"A failed attempt in {message.id} ran {', '.join(tool.tool for tool in ran)}; its parts stand beside the retry's"
+        summary = (
+            f"A failed attempt in {message.id} ran {', '.join(tool.tool for tool in ran)}; its parts stand beside the"
+            " retry's"
+        )
     else:
         choices = (_discard("discard", "Remove the failed attempt's parts; it ran nothing", parts, why, "safe"),)
         summary = f"A failed attempt in {message.id} left {len(parts)} parts before the retry's"
@@ -256,8 +259,9 @@ RULES = (
         rejected="Nobody; the client's screen stays busy and may refuse to send or to delete.",
         why="The client was killed, ran out of memory or was restarted; nothing closes such turns at the next start.",
         repair=(
-            "The message gets the latest time its own rows know as its end. If it produced nothing, it also gets a MessageAbortedError; "
-            "otherwise its content is kept as it is. Refused while a client has the file open, unless forced."
+            "The message gets the latest time its own rows know as its end. If it produced nothing, it also gets a"
+            " MessageAbortedError; otherwise its content is kept as it is. Refused while a client has the file open,"
+            " unless forced."
         ),
         order=130,
         find=find_open_turns,
@@ -268,15 +272,21 @@ RULES = (
         "Parts of a failed attempt stand beside the retry's",
         "at-risk",
         "safe",
-        what="One message has two step-starts with no step-finish between: the first attempt broke off and the retry wrote after it.",
-        rejected=(
-            "Often nobody: the half sentence is shown and sent again. Anthropic and others refuse what it brings about: duplicate ids, "
-            "thinking out of order, empty messages (Moonshot)."
+        what=(
+            "One message has two step-starts with no step-finish between: the first attempt broke off and the retry"
+            " wrote after it."
         ),
-        why="A stream error that may be retried runs the stream again into the same message; what was stored before stays.",
+        rejected=(
+            "Often nobody: the half sentence is shown and sent again. Anthropic and others refuse what it brings about:"
+            " duplicate ids, thinking out of order, empty messages (Moonshot)."
+        ),
+        why=(
+            "A stream error that may be retried runs the stream again into the same message; what was stored before"
+            " stays."
+        ),
         repair=(
-            "The attempt's step-start, text, reasoning and calls that never ran are removed. If the attempt executed a tool, nothing of it "
-            "is discarded by default, since its effects are real."
+            "The attempt's step-start, text, reasoning and calls that never ran are removed. If the attempt executed a"
+            " tool, nothing of it is discarded by default, since its effects are real."
         ),
         order=50,
         find=find_leftovers,
@@ -286,13 +296,18 @@ RULES = (
         "A step mark is missing",
         "blocked",
         "safe",
-        what="Text, reasoning or a call follows a step-finish with no step-start between, so two responses are sent as one.",
+        what=(
+            "Text, reasoning or a call follows a step-finish with no step-start between, so two responses are sent as"
+            " one."
+        ),
         rejected=(
-            'Anthropic: "`tool_use` ids were found without `tool_result` blocks immediately after", where text or a second call then '
-            "stands behind a call in one block; client 1.18 reorders such blocks itself."
+            'Anthropic: "`tool_use` ids were found without `tool_result` blocks immediately after", where text or a'
+            " second call then stands behind a call in one block; client 1.18 reorders such blocks itself."
         ),
         why="A retried stream wrote the next step without its mark.",
-        repair="The missing step-start is inserted before the first part of the next step. Nothing is removed or merged.",
+        repair=(
+            "The missing step-start is inserted before the first part of the next step. Nothing is removed or merged."
+        ),
         order=120,
         find=find_lost_boundaries,
     ),

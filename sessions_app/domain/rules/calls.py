@@ -173,7 +173,10 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
             "call_id": tool.call_id,
             "first_message": origin,
             "new_call_id": new,
-            "harmful_for": "Anthropic Messages and other endpoints that check ids over the whole request (DeepSeek, OpenAI Responses)",
+            "harmful_for": (
+                "Anthropic Messages and other endpoints that check ids over the whole request (DeepSeek, OpenAI"
+                " Responses)"
+            ),
             **details,
         },
         (Choice("rename", f"Rename this call and its result to {new}", "safe", (operation,)),),
@@ -284,9 +287,11 @@ def _repeat(message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
         "manual",
         (message.id,),
         (earlier.id, tool.id),
-        f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})"
-        if (earlier.tool, earlier.input) == (tool.tool, tool.input)
-        else f"The call {tool.call_id} ran twice ({earlier.id} and {tool.id})",
+        (
+            f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})"
+            if (earlier.tool, earlier.input) == (tool.tool, tool.input)
+            else f"The call {tool.call_id} ran twice ({earlier.id} and {tool.id})"
+        ),
         {
             "tool": tool.tool,
             "call_ids": [earlier.call_id, tool.call_id],
@@ -306,20 +311,23 @@ RULES = (
         "Two calls in one message share an id",
         "blocked",
         "safe",
-        what="One assistant message holds several tool parts with the same call id, so calls and results cannot be told apart.",
+        what=(
+            "One assistant message holds several tool parts with the same call id, so calls and results cannot be told"
+            " apart."
+        ),
         rejected=(
-            "Strict chat endpoints (Moonshot, DeepSeek and others) answer \"Duplicate value for 'tool_call_id'\"; Anthropic answers "
-            '"`tool_use` ids must be unique" or "each tool_use must have a single result". Compaction re-sends the same history '
-            "and is refused too."
+            "Strict chat endpoints (Moonshot, DeepSeek and others) answer \"Duplicate value for 'tool_call_id'\";"
+            ' Anthropic answers "`tool_use` ids must be unique" or "each tool_use must have a single result".'
+            " Compaction re-sends the same history and is refused too."
         ),
         why=(
-            "A late event for a call that was already settled makes the client create a second part with the same id, which its abort "
-            "clean-up then turns into an error (not verified)."
+            "A late event for a call that was already settled makes the client create a second part with the same id,"
+            " which its abort clean-up then turns into an error (not verified)."
         ),
         repair=(
-            "The most informative part stays (completed, then error, then running, then pending; the first among equals) and the others "
-            "are removed. Two completed parts with different input or output are two runs: both stay and the later one gets a new id. "
-            "No completed output is lost."
+            "The most informative part stays (completed, then error, then running, then pending; the first among"
+            " equals) and the others are removed. Two completed parts with different input or output are two runs: both"
+            " stay and the later one gets a new id. No completed output is lost."
         ),
         order=60,
         find=find_duplicates,
@@ -329,16 +337,19 @@ RULES = (
         "A call id is used again in a later message",
         "blocked",
         "safe",
-        what="Several messages use the same call id for different calls, typically short ids such as call_0 that a server counts anew.",
+        what=(
+            "Several messages use the same call id for different calls, typically short ids such as call_0 that a"
+            " server counts anew."
+        ),
         rejected=(
-            'Endpoints that check ids over the whole request: Anthropic ("`tool_use` ids must be unique"), DeepSeek and OpenAI '
-            'Responses gateways ("Duplicate function_call_output for call_id"). Harmless where each result is paired with the call '
-            "right before it, as on llama.cpp and most local servers."
+            'Endpoints that check ids over the whole request: Anthropic ("`tool_use` ids must be unique"), DeepSeek and'
+            ' OpenAI Responses gateways ("Duplicate function_call_output for call_id"). Harmless where each result is'
+            " paired with the call right before it, as on llama.cpp and most local servers."
         ),
         why="The model or server makes ids that are unique only inside one response, or a fork or merge copied a turn.",
         repair=(
-            "Every later call gets a new id together with its own result; the first keeps its id, so a cached prefix stays valid. "
-            "Where this target accepts the history nothing is changed unless you ask for it."
+            "Every later call gets a new id together with its own result; the first keeps its id, so a cached prefix"
+            " stays valid. Where this target accepts the history nothing is changed unless you ask for it."
         ),
         order=70,
         find=find_across_turns,
@@ -350,17 +361,17 @@ RULES = (
         "safe",
         what="A tool call reaches the provider and no result for it follows.",
         rejected=(
-            'Anthropic: "`tool_use` ids were found without `tool_result` blocks immediately after"; OpenAI and compatible servers: '
-            '"An assistant message with \'tool_calls\' must be followed by tool messages"; OpenAI Responses: "No tool output found for '
-            'function call"; Gemini and Bedrock in their own words.'
+            'Anthropic: "`tool_use` ids were found without `tool_result` blocks immediately after"; OpenAI and'
+            " compatible servers: \"An assistant message with 'tool_calls' must be followed by tool messages\"; OpenAI"
+            ' Responses: "No tool output found for function call"; Gemini and Bedrock in their own words.'
         ),
         why=(
-            "An abort, crash, sleep or timeout in the middle of a call. The V1 client pairs such calls itself since about 1.1; the V2 "
-            "client sends streaming and running calls bare."
+            "An abort, crash, sleep or timeout in the middle of a call. The V1 client pairs such calls itself since"
+            " about 1.1; the V2 client sends streaming and running calls bare."
         ),
         repair=(
-            "The call is closed with an error result that says the outcome is unknown. No output and no success is made up; the input is "
-            "kept. A call that the provider itself executed can only be turned into text."
+            "The call is closed with an error result that says the outcome is unknown. No output and no success is made"
+            " up; the input is kept. A call that the provider itself executed can only be turned into text."
         ),
         order=100,
         find=find_orphans,
@@ -373,13 +384,14 @@ RULES = (
         "safe",
         what="A tool part is still pending, streaming or running although nothing runs it any more.",
         rejected=(
-            'Nobody in the V1 client, which sends an "interrupted" result in its place; its screen shows the call as busy for ever and '
-            "may block sending. The V2 client sends it without a result: see orphan-tool-use."
+            'Nobody in the V1 client, which sends an "interrupted" result in its place; its screen shows the call as'
+            " busy for ever and may block sending. The V2 client sends it without a result: see orphan-tool-use."
         ),
         why="The client was killed or restarted, or a question or permission was never answered.",
         repair=(
-            'The part becomes an error with metadata.interrupted, an "interrupted, outcome unknown" text and start and end times. Input '
-            "and partial output stay; nothing is marked completed. Refused while a client has the file open, unless forced."
+            'The part becomes an error with metadata.interrupted, an "interrupted, outcome unknown" text and start and'
+            " end times. Input and partial output stay; nothing is marked completed. Refused while a client has the"
+            " file open, unless forced."
         ),
         order=110,
         find=find_stuck,
@@ -392,10 +404,13 @@ RULES = (
         "manual",
         what="One message holds two completed calls of the same tool with the same input.",
         rejected="Nobody, unless the two also share an id.",
-        why="A retry repeated a step whose tool had already run, for example after a stream error or a network_error finish.",
+        why=(
+            "A retry repeated a step whose tool had already run, for example after a stream error or a network_error"
+            " finish."
+        ),
         repair=(
-            "Nothing by default: both are evidence of what happened to your files. For tools that only read (read, glob, grep, list) the "
-            "repeat can be removed if you ask for it."
+            "Nothing by default: both are evidence of what happened to your files. For tools that only read (read,"
+            " glob, grep, list) the repeat can be removed if you ask for it."
         ),
         order=900,
         find=find_repeats,

@@ -247,8 +247,8 @@ RULES = (
         rejected='Often with "prompt is too long" or "Session too large to compact" each time.',
         why="One huge output or image makes every attempt fail the same way.",
         repair=(
-            "The run of failed summaries and their triggers is removed; the newest good summary always stays. Shrink the cause as well: see "
-            "huge-output and media-rejected."
+            "The run of failed summaries and their triggers is removed; the newest good summary always stays. Shrink"
+            " the cause as well: see huge-output and media-rejected."
         ),
         order=150,
         find=find_loop,
@@ -259,9 +259,15 @@ RULES = (
         "blocked",
         "safe",
         what="The kept tail begins inside a turn, between a call and what belongs to it.",
-        rejected='Anthropic: "`tool_use` ids were found without `tool_result` blocks"; Gemini and Mistral: order of roles. Anthropic merges equal roles.',
+        rejected=(
+            'Anthropic: "`tool_use` ids were found without `tool_result` blocks"; Gemini and Mistral: order of roles.'
+            " Anthropic merges equal roles."
+        ),
         why="The tail was counted in messages or tokens, not in turns.",
-        repair="tail_start_id moves to the start of the turn: the model sees a little more. Where the target accepts it, it is only offered.",
+        repair=(
+            "tail_start_id moves to the start of the turn: the model sees a little more. Where the target accepts it,"
+            " it is only offered."
+        ),
         order=158,
         find=find_cut_pair,
     ),

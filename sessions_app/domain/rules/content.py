@@ -228,8 +228,8 @@ def _blank_parts(context: Context, message: Message) -> Iterator[Finding]:
 
 
 _SEPARATOR_HINT = (
-    "Removing it would move signed thinking, which providers refuse as a change. Drop all reasoning of the turn and switch thinking off, "
-    "or remove the turn."
+    "Removing it would move signed thinking, which providers refuse as a change. Drop all reasoning of the turn and"
+    " switch thinking off, or remove the turn."
 )
 
 
@@ -290,15 +290,20 @@ RULES = (
         "safe",
         what="A message lowers to an empty or blank text, or to no content at all.",
         rejected=(
-            'Anthropic: "text content blocks must be non-empty", "must contain non-whitespace text", "all messages must have non-empty '
-            'content"; Bedrock: "The content field in the Message object at messages.N is empty", "There is nothing available to cache"; '
-            'Moonshot: "the message at position N with role \'assistant\' must not be empty"; DeepSeek: "content or tool_calls must be set".'
+            'Anthropic: "text content blocks must be non-empty", "must contain non-whitespace text", "all messages must'
+            ' have non-empty content"; Bedrock: "The content field in the Message object at messages.N is empty",'
+            ' "There is nothing available to cache"; Moonshot: "the message at position N with role \'assistant\' must'
+            ' not be empty"; DeepSeek: "content or tool_calls must be set".'
         ),
-        why="An abort while thinking, a prompt of blanks, or a stream that ended with no text; each failed retry adds one more.",
+        why=(
+            "An abort while thinking, a prompt of blanks, or a stream that ended with no text; each failed retry adds"
+            " one more."
+        ),
         repair=(
-            "An answer with nothing sendable is removed, a blank text beside other content is removed, a prompt of blanks goes with its "
-            "empty answer. Where an answer points to the prompt, a short neutral placeholder is written instead. A blank text between two "
-            "signed thinking blocks is never touched. Where this target accepts the message the removal is only offered."
+            "An answer with nothing sendable is removed, a blank text beside other content is removed, a prompt of"
+            " blanks goes with its empty answer. Where an answer points to the prompt, a short neutral placeholder is"
+            " written instead. A blank text between two signed thinking blocks is never touched. Where this target"
+            " accepts the message the removal is only offered."
         ),
         order=300,
         find=find_empty_content,
@@ -311,7 +316,10 @@ RULES = (
         what="A message row has no part rows.",
         rejected="Nobody: the client skips it; the user sees a blank turn.",
         why="An abort or error before the first token, or parts that another tool deleted.",
-        repair="An ended answer without parts is removed, and so is a user message no answer points to. Nothing is lost but the stored error.",
+        repair=(
+            "An ended answer without parts is removed, and so is a user message no answer points to. Nothing is lost"
+            " but the stored error."
+        ),
         order=310,
         find=find_empty_messages,
     ),

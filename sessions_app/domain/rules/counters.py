@@ -96,7 +96,10 @@ RULES = (
         what="The session's cost or token columns differ from the sum over its steps, or a step has a negative count.",
         rejected="Nobody; figures are wrong, and a huge value can start a compaction at once.",
         why="A provider reports cached tokens apart from input, or rows were edited or deleted without the columns.",
-        repair="If you ask for it, the session columns are recomputed, negatives counted as 0. The steps' own values are never changed.",
+        repair=(
+            "If you ask for it, the session columns are recomputed, negatives counted as 0. The steps' own values are"
+            " never changed."
+        ),
         order=600,
         find=find,
     ),

@@ -73,7 +73,8 @@ def _tail(context: Context, message: Message, part: CompactionPart) -> Finding:
         choices[0].safety,
         (message.id,),
         (part.id,),
-        f"The compaction {message.id} keeps a tail from {part.tail_start_id}, which is not in the session, so the whole history is sent",
+        f"The compaction {message.id} keeps a tail from {part.tail_start_id}, which is not in the session, so the whole"
+        " history is sent",
         {"tail_start_id": part.tail_start_id, "copy": copy, **_counts(context, part, copy)},
         choices,
     )
@@ -231,7 +232,10 @@ RULES = (
         what="A compaction's tail_start_id names a message that is not in the session.",
         rejected='Often "prompt is too long": the cut is never found and the whole history is sent.',
         why="A fork copied the marker of its parent session, or the message was deleted.",
-        repair="The marker is removed, so the history is cut at the compaction; the numbers of messages sent before and after are shown.",
+        repair=(
+            "The marker is removed, so the history is cut at the compaction; the numbers of messages sent before and"
+            " after are shown."
+        ),
         order=162,
         find=find_tail,
     ),
@@ -243,7 +247,10 @@ RULES = (
         what="session.revert names a message or part that is not stored, or a revert is still pending.",
         rejected="Nobody; messages are hidden, and the next prompt deletes everything after the point.",
         why="A revert was interrupted, or its target was removed.",
-        repair="revert is cleared, so every message shows again. Files are not restored from snapshots. A revert that fits is only offered.",
+        repair=(
+            "revert is cleared, so every message shows again. Files are not restored from snapshots. A revert that fits"
+            " is only offered."
+        ),
         order=164,
         find=find_revert,
     ),

@@ -86,7 +86,8 @@ def find_project(context: Context) -> Iterator[Finding]:
         "lossy",
         (),
         (),
-        f"The session is filed under project {session.get('project_id')}, but its directory belongs to {project.get('id')} ({worktree})",
+        f"The session is filed under project {session.get('project_id')}, but its directory belongs to"
+        f" {project.get('id')} ({worktree})",
         {
             "project": session.get("project_id"),
             "should_be": project.get("id"),
@@ -135,9 +136,11 @@ def find_directory(context: Context) -> Iterator[Finding]:
         "lossy" if choices else "manual",
         (),
         (),
-        f"The session's directory {directory} is not in its project's worktree"
-        if choices
-        else f"The session's directory {directory} does not exist",
+        (
+            f"The session's directory {directory} is not in its project's worktree"
+            if choices
+            else f"The session's directory {directory} does not exist"
+        ),
         {"directory": directory, "worktrees": places},
         choices,
     )
@@ -203,7 +206,10 @@ def find_generation(context: Context) -> Iterator[Finding]:
         summary = "The session belongs to a 2.x client, which does not read V1 rows"
         hint = "Export the session and import it with the 2.x client; nothing is changed here."
     elif context.facts.beside is not None and session.id not in context.facts.beside:
-        summary = "The session is only in the storage tree; its client reads the database beside it, and does not migrate the tree"
+        summary = (
+            "The session is only in the storage tree; its client reads the database beside it, and does not migrate the"
+            " tree"
+        )
         hint = "Bring it into the database (suture adopt), or export it and run opencode import."
     else:
         return
@@ -211,7 +217,10 @@ def find_generation(context: Context) -> Iterator[Finding]:
 
 
 _LIST = 'Nobody: the list is just shorter, and the API may say "Session not found".'
-_TOGETHER = "Project, directory and path are set together to what the client computes for the directory; messages are not touched."
+_TOGETHER = (
+    "Project, directory and path are set together to what the client computes for the directory; messages are not"
+    " touched."
+)
 
 RULES = (
     Rule(
@@ -258,7 +267,10 @@ RULES = (
         what="The session is archived.",
         rejected=_LIST,
         why="Someone archived it; for long there was no way back in the client.",
-        repair="time_archived is cleared. Only done if you ask for it: archiving may have been meant. Other filters may hide it as well.",
+        repair=(
+            "time_archived is cleared. Only done if you ask for it: archiving may have been meant. Other filters may"
+            " hide it as well."
+        ),
         order=530,
         find=find_archived,
     ),
@@ -267,12 +279,19 @@ RULES = (
         "In rows the client no longer reads",
         "at-risk",
         "manual",
-        what="The session is stored in the rows of another client generation than the one that uses this store, or in a storage tree only.",
+        what=(
+            "The session is stored in the rows of another client generation than the one that uses this store, or in a"
+            " storage tree only."
+        ),
         rejected=_LIST,
-        why="The 2.0 importer runs once; what came later, or failed then, stays in the old tables. Client 1.18 does not migrate a tree of 1.0 or 1.1.",
+        why=(
+            "The 2.0 importer runs once; what came later, or failed then, stays in the old tables. Client 1.18 does not"
+            " migrate a tree of 1.0 or 1.1."
+        ),
         repair=(
-            "A tree's sessions are brought into the database after a preview, with an undo. V1 rows in a 2.x store: export and import them "
-            "with the client you use; a migration is never run again on a store with mixed rows."
+            "A tree's sessions are brought into the database after a preview, with an undo. V1 rows in a 2.x store:"
+            " export and import them with the client you use; a migration is never run again on a store with mixed"
+            " rows."
         ),
         order=970,
         find=find_generation,

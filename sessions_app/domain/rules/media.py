@@ -239,7 +239,8 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
         return (
             _Problem(
                 file,
-                f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at Anthropic",
+                f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at"
+                " Anthropic",
             )
             if (real.encoded > 2 * SMALLEST_LIMIT)
             else None
@@ -330,16 +331,23 @@ RULES = (
         "An image or document that is refused",
         "blocked",
         "lossy",
-        what="A stored image or document is too big, cannot be decoded, is labelled wrongly, or is of a type that cannot be sent.",
-        rejected=(
-            'Anthropic: "image exceeds 5 MB maximum", "image dimensions exceed max allowed size", "the image appears to be a image/jpeg '
-            'image"; OpenAI: "The image data you provided does not represent a valid image". Some types stop the client itself before any '
-            'request: "functionality not supported".'
+        what=(
+            "A stored image or document is too big, cannot be decoded, is labelled wrongly, or is of a type that cannot"
+            " be sent."
         ),
-        why="A file was read by its extension, a screenshot or drop was large; images are sent again with every request.",
+        rejected=(
+            'Anthropic: "image exceeds 5 MB maximum", "image dimensions exceed max allowed size", "the image appears to'
+            ' be a image/jpeg image"; OpenAI: "The image data you provided does not represent a valid image". Some'
+            ' types stop the client itself before any request: "functionality not supported".'
+        ),
+        why=(
+            "A file was read by its extension, a screenshot or drop was large; images are sent again with every"
+            " request."
+        ),
         repair=(
-            "Only the file at fault becomes a text note that names it, its type, its size and the reason; call, text and other files stay. "
-            "A wrong label is corrected. Suture does not re-encode images: shrink the file and attach it again if it is needed."
+            "Only the file at fault becomes a text note that names it, its type, its size and the reason; call, text"
+            " and other files stay. A wrong label is corrected. Suture does not re-encode images: shrink the file and"
+            " attach it again if it is needed."
         ),
         order=140,
         find=find,

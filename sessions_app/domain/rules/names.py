@@ -198,15 +198,23 @@ RULES = (
         "A call id in a form that is refused",
         "blocked",
         "safe",
-        what="A call id is empty, holds other characters than letters, digits, _ and -, is too long, or equals another one once the client has replaced such characters.",
-        rejected=(
-            'Anthropic: "tool_use.id: String should match pattern \'^[a-zA-Z0-9_-]+$\'"; Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, '
-            'with a length of 9". Kimi, on the other hand, wants its own form functions.name:0 back.'
+        what=(
+            "A call id is empty, holds other characters than letters, digits, _ and -, is too long, or equals another"
+            " one once the client has replaced such characters."
         ),
-        why="Another provider made the id. The V1 client replaces the characters itself where the model id contains claude, which can make two ids equal.",
+        rejected=(
+            'Anthropic: "tool_use.id: String should match pattern \'^[a-zA-Z0-9_-]+$\'"; Mistral: "Tool call id was ...'
+            ' but must be a-z, A-Z, 0-9, with a length of 9". Kimi, on the other hand, wants its own form'
+            " functions.name:0 back."
+        ),
+        why=(
+            "Another provider made the id. The V1 client replaces the characters itself where the model id contains"
+            " claude, which can make two ids equal."
+        ),
         repair=(
-            "The call and its result get a new id together, different from every other one, also after the client's own replacing. Where the "
-            "client replaces the characters anyway the renaming is only offered: the user may go back to the other provider."
+            "The call and its result get a new id together, different from every other one, also after the client's own"
+            " replacing. Where the client replaces the characters anyway the renaming is only offered: the user may go"
+            " back to the other provider."
         ),
         order=80,
         find=find_call_ids,
@@ -216,12 +224,18 @@ RULES = (
         "A tool name in a form that is refused",
         "blocked",
         "safe",
-        what="A stored call names its tool with characters, or a length, that providers refuse, or with no name at all.",
+        what=(
+            "A stored call names its tool with characters, or a length, that providers refuse, or with no name at all."
+        ),
         rejected=(
-            "Bedrock and Anthropic: names are 1 to 64 of [a-zA-Z0-9_-]; OpenAI: \"Invalid 'input[N].name': string does not match pattern\"."
+            "Bedrock and Anthropic: names are 1 to 64 of [a-zA-Z0-9_-]; OpenAI: \"Invalid 'input[N].name': string does"
+            ' not match pattern".'
         ),
         why="The model made the name up, or a plugin's name has dots.",
-        repair="Other characters become _, the name is cut to 64, an empty one becomes invalid. The original is kept in the metadata. It is never mapped to a real tool.",
+        repair=(
+            "Other characters become _, the name is cut to 64, an empty one becomes invalid. The original is kept in"
+            " the metadata. It is never mapped to a real tool."
+        ),
         order=82,
         find=find_names,
     ),
@@ -231,9 +245,15 @@ RULES = (
         "blocked",
         "safe",
         what="A stored call's arguments are text, an array, null or missing.",
-        rejected='Anthropic: "tool_use.input: Input should be a valid dictionary"; Bedrock: "Provide a json object for the field"; chat templates fail to parse them.',
+        rejected=(
+            'Anthropic: "tool_use.input: Input should be a valid dictionary"; Bedrock: "Provide a json object for the'
+            ' field"; chat templates fail to parse them.'
+        ),
         why="The model sent something else, or the stream was cut off.",
-        repair="Text that holds an object becomes that object. Anything else becomes {} with the raw text kept in the metadata; nothing is guessed, status and output stay.",
+        repair=(
+            "Text that holds an object becomes that object. Anything else becomes {} with the raw text kept in the"
+            " metadata; nothing is guessed, status and output stay."
+        ),
         order=84,
         find=find_inputs,
     ),

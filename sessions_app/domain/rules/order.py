@@ -16,8 +16,8 @@ from .base import Choice, Context, Finding, Rule
 from .ops import edit_part, edit_session
 
 CLIENTS = (
-    "Clients up to at least 1.18.11 store each new prompt of such a session, send nothing, print nothing and exit 0; 1.18.33 goes on. "
-    "Ids wrap every 795 days, last on 2026-08-14T11:19:55Z."
+    "Clients up to at least 1.18.11 store each new prompt of such a session, send nothing, print nothing and exit 0;"
+    " 1.18.33 goes on. Ids wrap every 795 days, last on 2026-08-14T11:19:55Z."
 )
 _NEAR = 60 * 60 * 1000 * 0x1000
 """Stamps this close to a message's time are that time's own."""
@@ -192,16 +192,16 @@ RULES = (
         "lossy",
         what="Message ids do not sort in the order in which the messages were written.",
         rejected=(
-            "Nobody refuses it. Clients up to at least 1.18.11 compare ids: a new prompt is stored and nothing is sent, or the answer never "
-            "ends; undo and fork cut at the wrong place. Client 1.18.33 goes on."
+            "Nobody refuses it. Clients up to at least 1.18.11 compare ids: a new prompt is stored and nothing is sent,"
+            " or the answer never ends; undo and fork cut at the wrong place. Client 1.18.33 goes on."
         ),
         why=(
-            "Ids wrap every 795 days, last on 2026-08-14T11:19:55Z: a session begun before and continued after has them out of order. Two "
-            "clocks or imports do it too."
+            "Ids wrap every 795 days, last on 2026-08-14T11:19:55Z: a session begun before and continued after has them"
+            " out of order. Two clocks or imports do it too."
         ),
         repair=(
-            "The messages out of order get new ids, and every reference (parts, parentID, tail_start_id, revert) follows; times are not "
-            "touched. The other way out is to upgrade the client."
+            "The messages out of order get new ids, and every reference (parts, parentID, tail_start_id, revert)"
+            " follows; times are not touched. The other way out is to upgrade the client."
         ),
         order=400,
         find=find,

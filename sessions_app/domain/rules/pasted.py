@@ -61,10 +61,12 @@ RULES = (
         "blocked",
         "lossy",
         what="Signed thinking no longer is what was signed: its text, its order or what stands around it changed.",
-        rejected='Anthropic: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified".',
+        rejected=(
+            'Anthropic: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified".'
+        ),
         why=(
-            "A plugin or proxy emptied, cleaned or moved it. This cannot be seen in the rows, so it is raised only by an error you paste; "
-            "signed thinking with empty text is right."
+            "A plugin or proxy emptied, cleaned or moved it. This cannot be seen in the rows, so it is raised only by"
+            " an error you paste; signed thinking with empty text is right."
         ),
         repair=f"All reasoning of that turn is dropped, or the turn is removed. {NEVER}",
         order=230,

@@ -209,7 +209,8 @@ def find_missing_items(context: Context) -> Iterator[Finding]:
             "lossy",
             (message.id,),
             tuple(part.id for part in holders),
-            f"{message.id} refers to {', '.join(_item(message, part) for part in holders)}, which the server does not hold when store is off",
+            f"{message.id} refers to {', '.join(_item(message, part) for part in holders)}, which the server does not"
+            " hold when store is off",
             {"items": [_item(message, part) for part in holders], "harmless_for": _STRIPPED, **details},
             (Choice("forget", "Remove the item ids of this message; texts stay", "lossy", tuple(operations)),),
         )
@@ -241,7 +242,8 @@ def find_missing_field(context: Context) -> Iterator[Finding]:
             "manual",
             (message.id,),
             tuple(tool.id for tool in tools),
-            f"{message.id} calls tools and has no reasoning, which {target.provider}/{target.model} wants back; {client}",
+            f"{message.id} calls tools and has no reasoning, which {target.provider}/{target.model} wants back;"
+            f" {client}",
             {
                 **refused(violation),
                 "also": "Update to client 1.18 or later, or switch thinking off. Reasoning is never made up.",
@@ -297,15 +299,18 @@ RULES = (
         "A tool turn without reasoning",
         "blocked",
         "manual",
-        what="An assistant message calls tools and has no reasoning, while the endpoint wants the field on every such message.",
+        what=(
+            "An assistant message calls tools and has no reasoning, while the endpoint wants the field on every such"
+            " message."
+        ),
         rejected=(
-            'Moonshot: "thinking is enabled but reasoning_content is missing in assistant tool call message"; DeepSeek: "The '
-            '`reasoning_content` in the thinking mode must be passed back to the API."'
+            'Moonshot: "thinking is enabled but reasoning_content is missing in assistant tool call message"; DeepSeek:'
+            ' "The `reasoning_content` in the thinking mode must be passed back to the API."'
         ),
         why="The session moved from another model, or a plugin removed the reasoning.",
         repair=(
-            "No row is changed. Client 1.18 sends an empty field for model ids with deepseek and for models with a configured interleaved "
-            "field; otherwise switch thinking off. Reasoning is never made up."
+            "No row is changed. Client 1.18 sends an empty field for model ids with deepseek and for models with a"
+            " configured interleaved field; otherwise switch thinking off. Reasoning is never made up."
         ),
         order=950,
         find=find_missing_field,
@@ -316,9 +321,18 @@ RULES = (
         "blocked",
         "lossy",
         what="Reasoning is stored encrypted, made under another account, key, region or route.",
-        rejected='OpenAI, Azure and gateways: "The encrypted content gAAA... could not be verified", "was not issued to this caller".',
-        why="The account or route changed. No row tells, so it is blocked only where the session recorded such an error; else info.",
-        repair="Encrypted content and item ids of the message are removed together; visible text stays. A model switch has the same effect.",
+        rejected=(
+            'OpenAI, Azure and gateways: "The encrypted content gAAA... could not be verified", "was not issued to this'
+            ' caller".'
+        ),
+        why=(
+            "The account or route changed. No row tells, so it is blocked only where the session recorded such an"
+            " error; else info."
+        ),
+        repair=(
+            "Encrypted content and item ids of the message are removed together; visible text stays. A model switch has"
+            " the same effect."
+        ),
         order=250,
         find=find_encrypted,
     ),
@@ -329,8 +343,14 @@ RULES = (
         "lossy",
         what="A reasoning item of OpenAI Responses has no message or call after it.",
         rejected="OpenAI: \"Item 'rs_X' of type 'reasoning' was provided without its required following item.\"",
-        why="The turn was aborted after the reasoning was stored, or the call after it was deleted. Client 1.18 sends no item ids, so it is info there.",
-        repair="The lone item is removed, with its step mark where nothing else is in the step. Calls are never separated from their reasoning.",
+        why=(
+            "The turn was aborted after the reasoning was stored, or the call after it was deleted. Client 1.18 sends"
+            " no item ids, so it is info there."
+        ),
+        repair=(
+            "The lone item is removed, with its step mark where nothing else is in the step. Calls are never separated"
+            " from their reasoning."
+        ),
         order=260,
         find=find_unpaired,
     ),
@@ -342,7 +362,10 @@ RULES = (
         what="Parts carry item ids but no encrypted content, and requests are sent with store off.",
         rejected="OpenAI: \"Item with id 'rs_X' not found. Items are not persisted when `store` is set to false.\"",
         why="The id refers to the server's memory, which is empty. Client 1.18 sends no item ids, so it is info there.",
-        repair="The ids of the whole message are removed together; texts stay, the reasoning part without id or content goes.",
+        repair=(
+            "The ids of the whole message are removed together; texts stay, the reasoning part without id or content"
+            " goes."
+        ),
         order=270,
         find=find_missing_items,
     ),
@@ -354,7 +377,9 @@ RULES = (
         what="A function call of the current turn has no thoughtSignature.",
         rejected='Gemini 3: "Function call is missing a thought_signature in functionCall parts."',
         why="The call was made by another model, or an adapter dropped the signature.",
-        repair="Report only; the calls and their results can be turned into text. A signature is never copied or made up.",
+        repair=(
+            "Report only; the calls and their results can be turned into text. A signature is never copied or made up."
+        ),
         order=960,
         find=find_unsigned_calls,
     ),

@@ -63,7 +63,9 @@ def _orphan(context: Context, message: Message, part: Part, call: tuple[Message,
     remove = Choice("remove", "Remove the result; the rest of the message stays", "lossy", (delete_part(part, why),))
     text = {
         "type": "text",
-        "text": f"[Result of a tool call that is not in this session, kept as text by Suture]\n{foreign_text(part.data)}",
+        "text": (
+            f"[Result of a tool call that is not in this session, kept as text by Suture]\n{foreign_text(part.data)}"
+        ),
     }
     to_text = Choice(
         "to-text", "Turn the result into text of the same message", "lossy", (replace_part(part, text, why),)
@@ -230,14 +232,14 @@ RULES = (
         "lossy",
         what="A tool result is stored whose call is not right before it, or not in the session at all.",
         rejected=(
-            'Anthropic: "unexpected `tool_use_id` found in `tool_result` blocks"; OpenAI: "messages with role \'tool\' must be a response '
-            'to a preceeding message with \'tool_calls\'"; Responses: "No tool call found for function call output"; Gemini: "function call '
-            'turn comes immediately after a user turn".'
+            'Anthropic: "unexpected `tool_use_id` found in `tool_result` blocks"; OpenAI: "messages with role \'tool\''
+            " must be a response to a preceeding message with 'tool_calls'\"; Responses: \"No tool call found for"
+            ' function call output"; Gemini: "function call turn comes immediately after a user turn".'
         ),
         why="A plugin wrote a result of its own, a cut removed the call, or another tool kept the two apart.",
         repair=(
-            "Where the call exists and has no result, the result goes back to it. Otherwise the result is removed or turned into plain text "
-            "of the same message. A call with made-up arguments is never invented."
+            "Where the call exists and has no result, the result goes back to it. Otherwise the result is removed or"
+            " turned into plain text of the same message. A call with made-up arguments is never invented."
         ),
         order=90,
         find=find_orphan_results,
@@ -247,8 +249,14 @@ RULES = (
         "A shape from another product",
         "blocked",
         "lossy",
-        what="Parts or metadata were written by another provider, product or SDK version, in a shape this client does not know.",
-        rejected="OpenAI Responses, for example: \"Invalid 'input[x].content': array too long\"; other servers in their own words.",
+        what=(
+            "Parts or metadata were written by another provider, product or SDK version, in a shape this client does"
+            " not know."
+        ),
+        rejected=(
+            "OpenAI Responses, for example: \"Invalid 'input[x].content': array too long\"; other servers in their own"
+            " words."
+        ),
         why="A proxy, a plugin or an import wrote rows of its own kind.",
         repair="Nothing is done by default; a foreign call can be turned into text if you ask for it.",
         order=920,

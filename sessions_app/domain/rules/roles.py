@@ -122,10 +122,14 @@ RULES = (
         "manual",
         what="The last user message is not sent (its text is ignored or empty), so an assistant turn ends the request.",
         rejected=(
-            'Claude 4.6 and later: "This model does not support assistant message prefill. The conversation must end with a user message."'
+            'Claude 4.6 and later: "This model does not support assistant message prefill. The conversation must end'
+            ' with a user message."'
         ),
         why="An aborted answer followed by a prompt that lowers to nothing. Usually the next prompt cures it.",
-        repair="Offered: make the ignored text sendable, or remove that message and let the next prompt end the history. The answer is kept.",
+        repair=(
+            "Offered: make the ignored text sendable, or remove that message and let the next prompt end the history."
+            " The answer is kept."
+        ),
         order=930,
         find=find_assistant_tail,
     ),
@@ -136,12 +140,15 @@ RULES = (
         "lossy",
         what="Two messages of one role follow each other, or the history does not begin with a user message.",
         rejected=(
-            'Bedrock: "A conversation must alternate between user and assistant roles"; Mistral and Gemma templates: "Conversation roles '
-            'must alternate"; Anthropic: "first message must use the "user" role"; Gemini: "function call turn comes immediately after a '
-            'user turn". Anthropic itself merges equal roles.'
+            'Bedrock: "A conversation must alternate between user and assistant roles"; Mistral and Gemma templates:'
+            ' "Conversation roles must alternate"; Anthropic: "first message must use the "user" role"; Gemini:'
+            ' "function call turn comes immediately after a user turn". Anthropic itself merges equal roles.'
         ),
         why="A message between was skipped or deleted, or a cut left an answer in front.",
-        repair="Where the history begins with an answer, a short synthetic prompt is put before it, or it begins with the next prompt. No prompt is deleted; the rest is done by hand.",
+        repair=(
+            "Where the history begins with an answer, a short synthetic prompt is put before it, or it begins with the"
+            " next prompt. No prompt is deleted; the rest is done by hand."
+        ),
         order=320,
         find=find_role_order,
     ),

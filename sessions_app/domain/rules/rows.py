@@ -311,11 +311,15 @@ RULES = (
         "blocked",
         "lossy",
         what="A row's JSON cannot be read: it is empty, cut off, or full of zero bytes.",
-        rejected='The client itself: one such row makes the whole session unopenable, export included ("Unexpected server error").',
+        rejected=(
+            'The client itself: one such row makes the whole session unopenable, export included ("Unexpected server'
+            ' error").'
+        ),
         why="The disk was full, the write was torn, or another tool wrote it.",
         repair=(
-            "The row is taken out; the restore point keeps its bytes and the rest of the session works again. Its content is never replaced "
-            "by {} and never guessed. A message with parts is only taken out if you ask for it."
+            "The row is taken out; the restore point keeps its bytes and the rest of the session works again. Its"
+            " content is never replaced by {} and never guessed. A message with parts is only taken out if you ask"
+            " for it."
         ),
         order=10,
         find=find_corrupt,
@@ -326,11 +330,15 @@ RULES = (
         "at-risk",
         "lossy",
         what="A required field is missing or has another type, or a part is of a kind the client does not know.",
-        rejected='The client: "Missing key at [0]["info"]["agent"]", "Expected ..., got ...", or "Session not found" on export.',
+        rejected=(
+            'The client: "Missing key at [0]["info"]["agent"]", "Expected ..., got ...", or "Session not found" on'
+            " export."
+        ),
         why="An older version or another tool wrote the row; the schema has moved on.",
         repair=(
-            "The missing field is filled from the row, its neighbours or the schema's default, and row and path are named. What cannot be "
-            "filled is taken out; the restore point keeps its bytes. An output is never made up: such a call ends as an error of unknown outcome."
+            "The missing field is filled from the row, its neighbours or the schema's default, and row and path are"
+            " named. What cannot be filled is taken out; the restore point keeps its bytes. An output is never made up:"
+            " such a call ends as an error of unknown outcome."
         ),
         order=12,
         find=find_undecodable,
@@ -340,10 +348,19 @@ RULES = (
         "A row that belongs nowhere",
         "at-risk",
         "lossy",
-        what="Parts whose message is not stored, parts filed under another session, or a session whose project is not in the store.",
-        rejected='SQLite on later writes: "FOREIGN KEY constraint failed"; with an unknown project the client cannot open the session.',
+        what=(
+            "Parts whose message is not stored, parts filed under another session, or a session whose project is not in"
+            " the store."
+        ),
+        rejected=(
+            'SQLite on later writes: "FOREIGN KEY constraint failed"; with an unknown project the client cannot open'
+            " the session."
+        ),
         why="Another tool deleted rows with foreign keys off, or a recovery lost some.",
-        repair="Parts without a message are removed, misfiled parts get their message's session, an unknown project becomes global. No message is made up to hold parts.",
+        repair=(
+            "Parts without a message are removed, misfiled parts get their message's session, an unknown project"
+            " becomes global. No message is made up to hold parts."
+        ),
         order=14,
         find=find_orphans,
     ),
@@ -355,7 +372,10 @@ RULES = (
         what="SQLite's own check reports damage.",
         rejected='The client: "database disk image is malformed".',
         why="Two programs on a network share, a kill during a write, or a copy without its -wal file.",
-        repair="By hand: recover into a new file, then run all rules; the original stays. Never delete -wal or -shm, never VACUUM in place.",
+        repair=(
+            "By hand: recover into a new file, then run all rules; the original stays. Never delete -wal or -shm, never"
+            " VACUUM in place."
+        ),
         order=990,
         find=find_corrupt_store,
     ),

@@ -131,9 +131,11 @@ def find_overflow(context: Context) -> Iterator[Finding]:
         "lossy",
         (last.id,) if last is not None and recorded else (),
         (),
-        "The provider said that this history is too long"
-        if recorded
-        else f"The next request holds {size:,} characters of tool traffic",
+        (
+            "The provider said that this history is too long"
+            if recorded
+            else f"The next request holds {size:,} characters of tool traffic"
+        ),
         {
             **refused(violation),
             **({"error": words} if recorded else {}),
@@ -186,11 +188,14 @@ RULES = (
         "blocked",
         "lossy",
         what="One tool output or argument holds hundreds of kilobytes or more.",
-        rejected='OpenAI: "string too long. Expected a string with maximum length 1048576"; others: "prompt is too long".',
+        rejected=(
+            'OpenAI: "string too long. Expected a string with maximum length 1048576"; others: "prompt is too long".'
+        ),
         why="A command printed a log, a shell row is not cut at 50 KiB, or the model wrote a long run of spaces.",
         repair=(
-            "The output is marked compacted: it stays stored and the client sends a fixed line. Or head and tail are kept with a marker that "
-            "names the original size. Arguments are cut inside the one text. Call id and status stay."
+            "The output is marked compacted: it stays stored and the client sends a fixed line. Or head and tail are"
+            " kept with a marker that names the original size. Arguments are cut inside the one text. Call id and"
+            " status stay."
         ),
         order=142,
         find=find_huge,
@@ -202,7 +207,10 @@ RULES = (
         "lossy",
         what="The session recorded an overflow, or its next request is larger than any known window.",
         rejected='Anthropic: "prompt is too long: 225981 tokens > 200000 maximum"; OpenAI: context_length_exceeded.',
-        why="Large outputs pile up, or a compaction no longer cuts. Tokens are not counted offline, so this is at risk at most.",
+        why=(
+            "Large outputs pile up, or a compaction no longer cuts. Tokens are not counted offline, so this is at risk"
+            " at most."
+        ),
         repair="Older tool outputs are marked compacted; they stay stored. Or compact the session.",
         order=144,
         find=find_overflow,

@@ -33,7 +33,8 @@ def find_unfinished(context: Context) -> Iterator[Finding]:
                 "safe",
                 (summary.id, attempt.trigger.id),
                 (),
-                f"The summary {summary.id} {'failed' if summary.error else 'was cut off'} and has no finish, so the compaction starts again",
+                f"The summary {summary.id} {'failed' if summary.error else 'was cut off'} and has no finish, so the"
+                " compaction starts again",
                 {"trigger": attempt.trigger.id},
                 (
                     Choice("finish", "Set finish to error", "safe", (edit_message(summary, edits, why),)),
@@ -62,7 +63,8 @@ def find_failed_with_tail(context: Context) -> Iterator[Finding]:
             "safe",
             (attempt.trigger.id, attempt.summaries[-1].id),
             (attempt.part.id,),
-            f"The compaction {attempt.trigger.id} keeps a tail but its summary failed: everything before the tail is left out silently",
+            f"The compaction {attempt.trigger.id} keeps a tail but its summary failed: everything before the tail is"
+            " left out silently",
             {"tail_start_id": attempt.part.tail_start_id},
             (Choice("drop-tail", "Remove tail_start_id from the trigger", "safe", (operation,)),),
         )
@@ -177,7 +179,10 @@ RULES = (
         what="A compaction's summary has no finish, so the client takes it for unfinished work.",
         rejected=_SILENT,
         why="The summary request failed or the client was killed during it.",
-        repair="finish becomes error (and an error is noted where none is). Or trigger and summary are removed, so that the next prompt compacts afresh.",
+        repair=(
+            "finish becomes error (and an error is noted where none is). Or trigger and summary are removed, so that"
+            " the next prompt compacts afresh."
+        ),
         order=155,
         find=find_unfinished,
         live=True,
@@ -202,7 +207,10 @@ RULES = (
         what="A finished summary has no text (reasoning only, or nothing).",
         rejected=_SILENT,
         why="The model answered the summary request with nothing.",
-        repair="The summary is marked as failed, or removed with its trigger: the earlier history is sent again. Compare the sizes before and after.",
+        repair=(
+            "The summary is marked as failed, or removed with its trigger: the earlier history is sent again. Compare"
+            " the sizes before and after."
+        ),
         order=157,
         find=find_empty_summary,
     ),
@@ -211,10 +219,16 @@ RULES = (
         "A summary that answers no compaction",
         "at-risk",
         "safe",
-        what="A message is marked as a summary but its parent holds no compaction, or one compaction has two finished summaries.",
+        what=(
+            "A message is marked as a summary but its parent holds no compaction, or one compaction has two finished"
+            " summaries."
+        ),
         rejected=_SILENT,
         why="Client 1.18.33 stores the summary of a resumed compaction under the next prompt, so it never counts.",
-        repair="The summary answers the compaction before it; where there is none, the mark is taken off. Its text is never edited.",
+        repair=(
+            "The summary answers the compaction before it; where there is none, the mark is taken off. Its text is"
+            " never edited."
+        ),
         order=159,
         find=find_wrong_flag,
     ),

@@ -76,7 +76,8 @@ def find_lost(context: Context) -> Iterator[Finding]:
             "lossy",
             (message.id,),
             tuple(tool.id for tool in tools),
-            f"The failed turn {message.id} is sent without its thinking, so its {_calls(tools)} must not be sent either",
+            f"The failed turn {message.id} is sent without its thinking, so its {_calls(tools)} must not be sent"
+            " either",
             {"outputs_lost": [tool.id for tool in tools if tool.status == "completed"], **details},
             (drop, _as_text(message, message.parts)),
         )
@@ -297,7 +298,10 @@ def _calls(tools: Sequence[ToolPart]) -> str:
     return f"call of {tools[0].tool}" if len(tools) == 1 else f"{len(tools)} calls"
 
 
-NEVER = "Thinking and signatures are never made up, copied or edited: a signed block is kept byte for byte or goes as a whole."
+NEVER = (
+    "Thinking and signatures are never made up, copied or edited: a signed block is kept byte for byte or goes as a"
+    " whole."
+)
 
 RULES = (
     Rule(
@@ -307,14 +311,14 @@ RULES = (
         "lossy",
         what="A reasoning part has no signature, because the answer was interrupted before its thinking block ended.",
         rejected=(
-            'Anthropic: "Expected `thinking` or `redacted_thinking`, but found `tool_use`", since the client drops the unsigned block; the V2 '
-            'client sends it and gets "thinking.signature: Field required". On Bedrock the message is left empty: "There is nothing '
-            'available to cache".'
+            'Anthropic: "Expected `thinking` or `redacted_thinking`, but found `tool_use`", since the client drops the'
+            ' unsigned block; the V2 client sends it and gets "thinking.signature: Field required". On Bedrock the'
+            ' message is left empty: "There is nothing available to cache".'
         ),
         why="An abort or a broken stream in the middle of thinking, or a server that gives no signatures.",
         repair=(
-            "Recommended: the call and its result become text and the reasoning is dropped. Dropping only the reasoning is not enough. Or the "
-            f"answer is removed, or thinking is switched off. {NEVER}"
+            "Recommended: the call and its result become text and the reasoning is dropped. Dropping only the"
+            f" reasoning is not enough. Or the answer is removed, or thinking is switched off. {NEVER}"
         ),
         order=200,
         find=find_unsigned,
@@ -326,11 +330,14 @@ RULES = (
         "lossy",
         what="With thinking on, the last tool turn begins with text or a call.",
         rejected=(
-            'Anthropic, and Claude on Bedrock and Vertex: "When `thinking` is enabled, a final `assistant` message must start with a thinking '
-            'block".'
+            'Anthropic, and Claude on Bedrock and Vertex: "When `thinking` is enabled, a final `assistant` message must'
+            ' start with a thinking block".'
         ),
         why="The turn was made without thinking or by another model, then continued with a thinking one.",
-        repair=f"As for unsigned thinking: the call and its result become text, or the answer is removed, or thinking is switched off. {NEVER}",
+        repair=(
+            "As for unsigned thinking: the call and its result become text, or the answer is removed, or thinking is"
+            f" switched off. {NEVER}"
+        ),
         order=210,
         find=find_not_first,
     ),
@@ -340,11 +347,17 @@ RULES = (
         "blocked",
         "lossy",
         what="A V2 turn ended with an error after its calls had run; its thinking had no visible text.",
-        rejected="Anthropic and others, as a call without its thinking. The V1 client leaves errored turns out, so it does not occur there.",
-        why="The V2 client drops a failed turn's provider state, so that a thinking block with withheld text disappears while its calls stay.",
+        rejected=(
+            "Anthropic and others, as a call without its thinking. The V1 client leaves errored turns out, so it does"
+            " not occur there."
+        ),
+        why=(
+            "The V2 client drops a failed turn's provider state, so that a thinking block with withheld text disappears"
+            " while its calls stay."
+        ),
         repair=(
-            'The service "drop": the failed turn\'s calls and results are removed. In the request nothing valid is lost; in the store their '
-            "outputs are, which is why it is asked for. Or they are turned into text."
+            'The service "drop": the failed turn\'s calls and results are removed. In the request nothing valid is'
+            " lost; in the store their outputs are, which is why it is asked for. Or they are turned into text."
         ),
         order=190,
         find=find_lost,
@@ -355,7 +368,10 @@ RULES = (
         "blocked",
         "lossy",
         what="An assistant message holds reasoning and nothing else, and the target refuses it.",
-        rejected='Anthropic: "The final block in an assistant message cannot be `thinking`"; chat endpoints: content missing or empty.',
+        rejected=(
+            'Anthropic: "The final block in an assistant message cannot be `thinking`"; chat endpoints: content missing'
+            " or empty."
+        ),
         why="An abort while thinking.",
         repair=f"The message is removed, or its reasoning is kept as ordinary text. {NEVER}",
         order=220,

@@ -155,11 +155,15 @@ RULES = (
         "safe",
         what="A stored text holds a lone surrogate (half an emoji) or a NUL character.",
         rejected=(
-            'Anthropic and OpenAI: "The request body is not valid JSON: no low surrogate in string"; Gemini accepts it. The V1 client cleans '
-            "texts and results itself, but not the arguments of calls; on openai-chat the arguments are an escaped string, which is accepted."
+            'Anthropic and OpenAI: "The request body is not valid JSON: no low surrogate in string"; Gemini accepts it.'
+            " The V1 client cleans texts and results itself, but not the arguments of calls; on openai-chat the"
+            " arguments are an escaped string, which is accepted."
         ),
         why="A tool or search string cut a character in half, or binary output was read as text.",
-        repair="Each lone surrogate and NUL becomes U+FFFD; whole characters stay. Inside signed thinking nothing is edited: the block goes as a whole.",
+        repair=(
+            "Each lone surrogate and NUL becomes U+FFFD; whole characters stay. Inside signed thinking nothing is"
+            " edited: the block goes as a whole."
+        ),
         order=86,
         find=find,
     ),

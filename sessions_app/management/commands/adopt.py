@@ -15,7 +15,10 @@ from sessions_app.services.writing import named
 
 
 class Command(SutureCommand):
-    help = "Bring sessions that the client no longer reads (a storage tree of 1.0 or 1.1, an export) into its database. Undoable."
+    help = (
+        "Bring sessions that the client no longer reads (a storage tree of 1.0 or 1.1, an export) into its database."
+        " Undoable."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)

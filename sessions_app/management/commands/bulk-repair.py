@@ -85,7 +85,8 @@ class Command(SutureCommand):
             self.result({"batch": str(batch.public_id), "state": batch.state, **counts, "sessions": sessions})
         else:
             self.tell(
-                f"Batch {batch.public_id} is {batch.get_state_display().lower()}: {batch.repaired} repaired, {batch.skipped} skipped, {batch.failed} failed."
+                f"Batch {batch.public_id} is {batch.get_state_display().lower()}: {batch.repaired} repaired,"
+                f" {batch.skipped} skipped, {batch.failed} failed."
             )
             if batch.error:
                 self.tell(batch.error)

@@ -73,9 +73,9 @@ class Command(SutureCommand):
             self.say(held_words(clients))
             return FOUND_IT
         self.say(
-            f"{'Sending' if send else 'Would send (--send does)'} {len(ready.work.text):,} characters of conversation to"
-            f" {ready.endpoint.host} in {ready.requests} request{'s' if ready.requests != 1 else ''} or more,"
-            f" for {ready.target.protocol}:{ready.target.provider}/{ready.target.model}."
+            f"{'Sending' if send else 'Would send (--send does)'} {len(ready.work.text):,} characters of conversation"
+            f" to {ready.endpoint.host} in {ready.requests} request{'s' if ready.requests != 1 else ''} or more, for"
+            f" {ready.target.protocol}:{ready.target.provider}/{ready.target.model}."
         )
         if not send:
             if json:

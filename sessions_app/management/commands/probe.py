@@ -85,7 +85,10 @@ class Command(SutureCommand):
 def _question(prepared: Prepared, send: bool) -> str:
     target = prepared.target
     verb = "Sending" if send else "Would send (--send does)"
-    return f"{verb} {prepared.size:,} bytes to {prepared.endpoint.host} for {target.protocol}:{target.provider}/{target.model}."
+    return (
+        f"{verb} {prepared.size:,} bytes to {prepared.endpoint.host} for"
+        f" {target.protocol}:{target.provider}/{target.model}."
+    )
 
 
 def _document(session_id: str, prepared: Prepared, answered: Answered | None) -> dict[str, Any]:

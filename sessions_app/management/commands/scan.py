@@ -34,7 +34,10 @@ _WORDS = {"blocked": "Blocked", "at-risk": "At risk", "healthy": "Healthy", "unr
 
 
 class Command(SutureCommand):
-    help = "Say what is wrong with stored sessions, and which provider will refuse them with which words. Nothing is written."
+    help = (
+        "Say what is wrong with stored sessions, and which provider will refuse them with which words. Nothing is"
+        " written."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -109,7 +112,8 @@ class Command(SutureCommand):
 
     def _session_in_words(self, document: dict[str, Any]) -> None:
         self.tell(
-            f"\n{_WORDS.get(document['health'], document['health']):<10} {document['id']}  {printable(document['title'])}"
+            f"\n{_WORDS.get(document['health'], document['health']):<10} {document['id']} "
+            f" {printable(document['title'])}"
         )
         for finding in document["findings"]:
             self.tell(f"  {finding['severity']:<8} {finding['rule']}: {finding['summary']}")

@@ -79,7 +79,8 @@ class Command(SutureCommand):
             source, job = samples_attach(actor="command", now=now)
             tasks.import_enqueue(job)
             self.tell(
-                f"No database of opencode was found; {source.name.lower()} are shown ({source.sessions_total} sessions)."
+                f"No database of opencode was found; {source.name.lower()} are shown ({source.sessions_total}"
+                " sessions)."
             )
 
     def _attached(self, path: Path) -> None:

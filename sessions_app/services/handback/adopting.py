@@ -118,7 +118,8 @@ def _writable(target: Store) -> SqliteStore:
         raise StoreError(
             "schema",
             target.path,
-            "This database is of a 2.x client, which keeps sessions in rows of another kind; new rows without its events would stop its upgrades.",
+            "This database is of a 2.x client, which keeps sessions in rows of another kind; new rows without its"
+            " events would stop its upgrades.",
             "Export the session and run opencode import with that client.",
         )
     return target

@@ -102,16 +102,18 @@ def _notes(old: SessionRows, rows: SessionRows, fresh: bool, left: Sequence[Left
     notes = []
     if fresh:
         notes.append(
-            f"Imported as a new session {rows.id} beside {old.id}, which stays as it is; delete that one when all is well."
+            f"Imported as a new session {rows.id} beside {old.id}, which stays as it is; delete that one when all is"
+            " well."
         )
     else:
         notes.append(
-            f"Delete the session first (opencode session delete {old.id}; this also deletes its subagent sessions): the client leaves "
-            "sessions that it has as they are, without a word."
+            f"Delete the session first (opencode session delete {old.id}; this also deletes its subagent sessions): the"
+            " client leaves sessions that it has as they are, without a word."
         )
     if rows.session.get("parent_id"):
         notes.append(
-            f"It is a subagent's session: it is listed below {rows.session['parent_id']}, which has to be in the store that it is imported to."
+            f"It is a subagent's session: it is listed below {rows.session['parent_id']}, which has to be in the store"
+            " that it is imported to."
         )
     if old.session_message:
         notes.append("Its V2 rows are not in the export, which holds messages of 1.x only.")

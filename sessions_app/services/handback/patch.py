@@ -60,7 +60,10 @@ def patch_sql(
     """The script. ``made_for`` names the file in its first line; ``table_name`` gives the real name of a table of the
     interchange."""
     lines = [
-        f"-- Suture: {len(changes)} row changes for {_comment(made_for)}. Close the client, keep a copy of the file, then run",
+        (
+            f"-- Suture: {len(changes)} row changes for {_comment(made_for)}. Close the client, keep a copy of the"
+            " file, then run"
+        ),
         "--   sqlite3 FILE < THIS",
         "-- If any row is not what the repair was planned for, nothing is written.",
         ".bail on",
@@ -115,8 +118,8 @@ def _session_guard(held: Extent, table_name: Callable[[str], str]) -> Iterator[s
         yield from _guard(
             words,
             str(count * 10**12 + size),
-            f"SELECT count(*) * 1000000000000 + coalesce(sum(length(CAST(data AS BLOB))), 0) FROM main.{_name(table_name(table))} "
-            f"WHERE session_id = {_value(held.session_id)}",
+            "SELECT count(*) * 1000000000000 + coalesce(sum(length(CAST(data AS BLOB))), 0) FROM"
+            f" main.{_name(table_name(table))} WHERE session_id = {_value(held.session_id)}",
         )
 
 

@@ -105,8 +105,10 @@ def open_reader(path: Path) -> sqlite3.Connection:
                 raise StoreError(
                     "permission",
                     path,
-                    f"The database has changes in its {end}, which cannot be read because the folder cannot be written.",
-                    f"Copy the database together with its {end} into a folder of your own, or allow writing to the folder.",
+                    f"The database has changes in its {end}, which cannot be read because the folder cannot be"
+                    " written.",
+                    f"Copy the database together with its {end} into a folder of your own, or allow writing to the"
+                    " folder.",
                 ) from error
         try:
             return _opened(path, "mode=ro&immutable=1")

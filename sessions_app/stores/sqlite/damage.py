@@ -216,7 +216,10 @@ def _by_rows(path: Path, partial: Path, notes: list[str]) -> None:
 
 def _copy_rows(source: sqlite3.Connection, target: sqlite3.Connection, table: Table, notes: list[str]) -> None:
     marks = ", ".join("?" for _ in table.columns)
-    insert = f"INSERT OR IGNORE INTO {quoted(table.name)} ({', '.join(quoted(column) for column in table.columns)}) VALUES ({marks})"
+    insert = (
+        f"INSERT OR IGNORE INTO {quoted(table.name)} ({', '.join(quoted(column) for column in table.columns)}) VALUES"
+        f" ({marks})"
+    )
     seen: set[int] = set()
     complete = False
     if table.has_rowid:

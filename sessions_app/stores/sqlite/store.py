@@ -112,7 +112,8 @@ class SqliteStore(Store):
                     newest = "rowid" if self.schema.tables[table].has_rowid else "id"
                     self._collect(
                         states,
-                        f"SELECT session_id, count(*), max(time_updated), sum(time_updated % 1000003), max({newest}) FROM {table} NOT INDEXED GROUP BY session_id",
+                        f"SELECT session_id, count(*), max(time_updated), sum(time_updated % 1000003), max({newest})"
+                        f" FROM {table} NOT INDEXED GROUP BY session_id",
                     )
             if self.schema.has("event_sequence"):
                 self._collect(states, "SELECT aggregate_id, seq FROM event_sequence")

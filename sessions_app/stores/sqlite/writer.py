@@ -199,7 +199,8 @@ class _Writer:
         bound = [(column, *_bound(value)) for column, value in news.items()]
         where, keys = _where(key)
         self.connection.execute(
-            f"UPDATE {quoted(table.name)} SET {', '.join(f'{quoted(column)} = {mark}' for column, mark, _ in bound)} WHERE {where}",
+            f"UPDATE {quoted(table.name)} SET {', '.join(f'{quoted(column)} = {mark}' for column, mark, _ in bound)}"
+            f" WHERE {where}",
             [*(value for _, _, value in bound), *(value for _, value in keys)],
         )
 

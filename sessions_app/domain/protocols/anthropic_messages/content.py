@@ -52,7 +52,10 @@ def empty_messages(view: View) -> Iterator[Violation]:
         if view.older:
             if message is last and message.role == "assistant":
                 continue
-            error = f"{message.position}: all messages must have non-empty content except for the optional final assistant message"
+            error = (
+                f"{message.position}: all messages must have non-empty content except for the optional final assistant"
+                " message"
+            )
             yield view.request.broken("A10o", error, message.position, message.pointer)
         elif message.role == "user":
             error = "user messages must have non-empty content"

@@ -41,19 +41,28 @@ def _image(view: View, image: _Image, real: Sniffed, edge: int) -> Iterator[Viol
     request = view.request
     megabytes = 5 if _five_megabytes(view) else 10
     if real.encoded > megabytes * MIB:
-        error = f"{image.position}.image.source.base64: image exceeds {megabytes} MB maximum: {real.encoded} bytes > {megabytes * MIB} bytes"
+        error = (
+            f"{image.position}.image.source.base64: image exceeds {megabytes} MB maximum: {real.encoded} bytes >"
+            f" {megabytes * MIB} bytes"
+        )
         yield request.broken("A27", error, f"{image.position}.image.source.base64", image.pointer)
     if max(real.width, real.height) > edge:
         where = f"{image.position}.image.source.base64.data"
         many = "for many-image requests: " if edge == EDGE_MANY else ""
-        error = f"{where}: At least one of the image dimensions exceed max allowed size{':' if not many else ''} {many}{edge} pixels"
+        error = (
+            f"{where}: At least one of the image dimensions exceed max allowed size{':' if not many else ''}"
+            f" {many}{edge} pixels"
+        )
         yield request.broken("A26", error, where, image.pointer)
     if not real.valid or (real.mime not in _TYPES and real.mime):
         yield request.broken("A28", "Could not process image", image.position, image.pointer)
     elif not real.mime:
         yield request.broken("A28", "Could not process image", image.position, image.pointer, doubtful=True)
     elif real.mime != image.declared:
-        error = f"The image was specified using the {image.declared} media type, but the image appears to be a {real.mime} image"
+        error = (
+            f"The image was specified using the {image.declared} media type, but the image appears to be a {real.mime}"
+            " image"
+        )
         yield request.broken(
             "A28", f"{image.position}.image.source.base64.data: {error}", image.position, image.pointer
         )

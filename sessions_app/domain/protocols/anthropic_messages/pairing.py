@@ -29,8 +29,9 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
             if missing:
                 names = ", ".join(dict.fromkeys(_id(block) for block in missing))
                 error = (
-                    f"{message.position}: `tool_use` ids were found without `tool_result` blocks immediately after: {names}. "
-                    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+                    f"{message.position}: `tool_use` ids were found without `tool_result` blocks immediately after:"
+                    f" {names}. Each `tool_use` block must have a corresponding `tool_result` block in the next"
+                    " message."
                 )
                 yield view.request.broken("A1", error, message.position, missing[0].pointer, tag=tag)
 
@@ -46,8 +47,8 @@ def blocks_behind_calls(view: View) -> Iterator[Violation]:
         for block in message.blocks:
             if called and block.kind in ("text", "thinking", "redacted_thinking"):
                 error = (
-                    f"{message.position}: a {block.kind} block stands behind `tool_use` in one assistant message, which was reported to "
-                    "bring: `tool_use` ids were found without `tool_result` blocks immediately after"
+                    f"{message.position}: a {block.kind} block stands behind `tool_use` in one assistant message, which"
+                    " was reported to bring: `tool_use` ids were found without `tool_result` blocks immediately after"
                 )
                 yield view.request.broken(
                     "A1",
@@ -71,8 +72,8 @@ def unknown_results(view: View) -> Iterator[Violation]:
         for block in group.blocks:
             if block.kind == "tool_result" and _result_id(block) not in called:
                 error = (
-                    f"{block.position}: unexpected `tool_use_id` found in `tool_result` blocks: {_result_id(block)}. Each `tool_result` "
-                    "block must have a corresponding `tool_use` block in the previous message."
+                    f"{block.position}: unexpected `tool_use_id` found in `tool_result` blocks: {_result_id(block)}."
+                    " Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
                 )
                 yield view.request.broken("A2", error, block.position, block.pointer)
         if group.role == "user":
@@ -94,8 +95,8 @@ def unknown_server_results(view: View) -> Iterator[Violation]:
                 kind = block.kind
                 use = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
                 error = (
-                    f"{block.position}: unexpected `tool_use_id` found in `{kind}` blocks: {_result_id(block)}. Each `{kind}` block must "
-                    f"have a corresponding `{use}` block before it."
+                    f"{block.position}: unexpected `tool_use_id` found in `{kind}` blocks: {_result_id(block)}. Each"
+                    f" `{kind}` block must have a corresponding `{use}` block before it."
                 )
                 yield view.request.broken("A2s", error, block.position, block.pointer)
 
@@ -125,8 +126,8 @@ def repeated_results(view: View) -> Iterator[Violation]:
             earlier = first.setdefault(_result_id(block), block)
             if earlier is not block:
                 error = (
-                    f"{block.position}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: "
-                    f"{_result_id(block)}"
+                    f"{block.position}: each tool_use must have a single result. Found multiple `tool_result` blocks"
+                    f" with id: {_result_id(block)}"
                 )
                 faults = (_repeat(view, earlier, block),)
                 yield view.request.broken("A4", error, block.position, block.pointer, faults=faults)

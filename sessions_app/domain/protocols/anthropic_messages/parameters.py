@@ -27,8 +27,8 @@ def cache_marks(view: View) -> Iterator[Violation]:
         if ttl == "1h" and short:
             where = f"{position}.cache_control.ttl"
             error = (
-                f"{where}: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are "
-                "processed in the following order: `tools`, `system`, `messages`."
+                f"{where}: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that"
+                " blocks are processed in the following order: `tools`, `system`, `messages`."
             )
             yield view.request.broken("A14", error, where, pointer)
             return

@@ -9,9 +9,9 @@ from sessions_app.domain.protocols.anthropic_messages.view import THINKING, Bloc
 from sessions_app.domain.verdict import Violation
 
 _FIRST = (
-    "Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a final `assistant` message must "
-    "start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include "
-    "thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
+    "Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a final `assistant`"
+    " message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We"
+    " recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}\Z")
 
@@ -40,7 +40,10 @@ def thinking_first(view: View) -> Iterator[Violation]:
 
 
 def _earlier_turn(view: View, group: Group, first: Block) -> Violation:
-    error = f"messages.{first.message}: an earlier assistant turn with `tool_use` does not start with thinking (allowed: not the final turn)"
+    error = (
+        f"messages.{first.message}: an earlier assistant turn with `tool_use` does not start with thinking (allowed:"
+        " not the final turn)"
+    )
     return view.request.broken("A21", error, f"messages.{first.message}", first.pointer, doubtful=True)
 
 
@@ -52,8 +55,8 @@ def thinking_while_off(view: View) -> Iterator[Violation]:
     for block in last.blocks:
         if block.kind in THINKING:
             error = (
-                f"{block.position}: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. "
-                "To use thinking blocks, enable `thinking` in your request."
+                f"{block.position}: When thinking is disabled, an `assistant` message in the final position cannot"
+                " contain `thinking`. To use thinking blocks, enable `thinking` in your request."
             )
             yield view.request.broken("A21b", error, block.position, block.pointer)
             return
@@ -92,9 +95,9 @@ def emptied_thinking(view: View) -> Iterator[Violation]:
     for block in view.blocks:
         if block.kind == "thinking" and block.data.get("thinking") == "":
             error = (
-                f"{block.position}: thinking block with empty text; if it was not empty in the original response: `thinking` or "
-                "`redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were "
-                "in the original response."
+                f"{block.position}: thinking block with empty text; if it was not empty in the original response:"
+                " `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These"
+                " blocks must remain as they were in the original response."
             )
             yield view.request.broken("A23", error, block.position, block.pointer, doubtful=True)
 

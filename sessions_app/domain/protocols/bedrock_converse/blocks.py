@@ -94,7 +94,10 @@ def empty_content(view: View) -> Iterator[Violation]:
     for message in view.messages:
         if not message.content:
             where = f"{message.position}"
-            error = f"The content field in the Message object at {where} is empty. Add a ContentBlock object to the content field and try again."
+            error = (
+                f"The content field in the Message object at {where} is empty. Add a ContentBlock object to the content"
+                " field and try again."
+            )
             yield view.request.broken("B7", error, where, message.pointer)
         elif all("cachePoint" in block for block in message.content):
             error = "There is nothing available to cache. Please remove the invalid cache point and try again."
@@ -114,7 +117,10 @@ def blank_text(view: View) -> Iterator[Violation]:
                 words = "contain non-whitespace text" if text else "be non-empty"
                 error = f"{PREFIX}messages: text content blocks must {words}"
             else:
-                error = f"The text field in the ContentBlock object at {where} is blank. Add text to the text field, and try again."
+                error = (
+                    f"The text field in the ContentBlock object at {where} is blank. Add text to the text field, and"
+                    " try again."
+                )
             signed = bool(text) and message.role == "assistant" and _signed(message)
             yield view.request.broken("B6", error, where, message.block(index), doubtful=signed)
 
@@ -143,7 +149,10 @@ def calls(view: View) -> Iterator[Violation]:
                     yield _constrained(view, name, wire, "name", _NAME, "tool-name-invalid")
                 if not isinstance(member.get("input"), dict):
                     where = f"{message.position}.content.{index}.{kind}.input"
-                    error = f"The format of the value at {where} is invalid. Provide a json object for the field and try again."
+                    error = (
+                        f"The format of the value at {where} is invalid. Provide a json object for the field and try"
+                        " again."
+                    )
                     yield view.request.broken("B8", error, where, message.block(index))
 
 
@@ -192,8 +201,9 @@ def documents(view: View) -> Iterator[Violation]:
             name = text_of(member.get("name"))
             if not _DOCUMENT.match(name) or len(name) > 200:
                 error = (
-                    "The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, and "
-                    "square brackets. The name can't contain more than one consecutive whitespace character."
+                    "The document file name can only contain alphanumeric characters, whitespace characters, hyphens,"
+                    " parentheses, and square brackets. The name can't contain more than one consecutive whitespace"
+                    " character."
                 )
                 yield view.request.broken("B15", error, where, message.block(index))
             if not message.has("text"):

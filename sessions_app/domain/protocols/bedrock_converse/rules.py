@@ -17,15 +17,18 @@ from sessions_app.domain.target import Target
 from sessions_app.domain.verdict import Violation
 
 _ALTERNATE = (
-    "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant "
-    "roles and try again."
+    "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user"
+    " and assistant roles and try again."
 )
 
 
 def first_role(view: View) -> Iterator[Violation]:
     """B1: the first message is a user's."""
     if view.messages and view.messages[0].role != "user":
-        error = "A conversation must start with a user message. Try again with a conversation that starts with a user message."
+        error = (
+            "A conversation must start with a user message. Try again with a conversation that starts with a user"
+            " message."
+        )
         yield view.request.broken("B1", error, "messages.0", ("messages", 0))
 
 
@@ -66,7 +69,10 @@ def surplus_results(view: View) -> Iterator[Violation]:
             known = set(calls)
             stray = [index for index, result in results if text_of(result.get("toolUseId")) not in known]
             if stray or len(results) > len(calls):
-                error = f"The number of toolResult blocks at {message.position}.content exceeds the number of toolUse blocks of previous turn."
+                error = (
+                    f"The number of toolResult blocks at {message.position}.content exceeds the number of toolUse"
+                    " blocks of previous turn."
+                )
                 where = f"{message.position}.content"
                 yield view.request.broken("B4", error, where, message.block(stray[0] if stray else results[-1][0]))
         before = message
@@ -109,7 +115,10 @@ def behind_bedrock(view: View) -> Iterator[Violation]:
         for index, call in message.members("toolUse"):
             name = text_of(call.get("toolUseId"))
             if not re.fullmatch(r"[a-zA-Z0-9]{9}", name):
-                error = f"The model returned the following errors: Tool call id was {name} but must be a-z, A-Z, 0-9, with a length of 9."
+                error = (
+                    f"The model returned the following errors: Tool call id was {name} but must be a-z, A-Z, 0-9, with"
+                    " a length of 9."
+                )
                 yield view.request.broken("B10", error, f"{message.position}.content.{index}", message.block(index))
 
 

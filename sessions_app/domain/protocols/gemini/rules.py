@@ -106,8 +106,8 @@ def response_counts(view: View) -> Iterator[Violation]:
         after = view.neighbour(content, 1)
         if after is None or after.responses != content.calls:
             error = (
-                "Please ensure that the number of function response parts is equal to the number of function call parts of the function "
-                "call turn."
+                "Please ensure that the number of function response parts is equal to the number of function call parts"
+                " of the function call turn."
             )
             tag: Tag = "T" if after is None else "P"
             first = next(index for index, part in enumerate(content.parts) if "functionCall" in part)
@@ -119,7 +119,10 @@ def call_order(view: View) -> Iterator[Violation]:
     for content in view.contents:
         before = view.neighbour(content, -1)
         if content.role == "model" and content.calls and (before is None or before.role == "model"):
-            error = "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+            error = (
+                "Please ensure that function call turn comes immediately after a user turn or after a function response"
+                " turn."
+            )
             yield view.request.broken("G2", error, content.position, content.pointer)
 
 
@@ -152,10 +155,10 @@ def thought_signatures(view: View) -> Iterator[Violation]:
             call = part["functionCall"]
             name = text_of(call.get("name")) if isinstance(call, dict) else ""
             error = (
-                "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
-                "missing thought_signature may lead to degraded model performance. Additional data, function call "
-                f"`default_api:{name}` , position {content.index + 1}. Please refer to "
-                "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to"
+                " work correctly, and missing thought_signature may lead to degraded model performance. Additional"
+                f" data, function call `default_api:{name}` , position {content.index + 1}. Please refer to"
+                " https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
             )
             yield view.request.broken("G4", error, content.position, content.part(first))
         elif signature not in SENTINELS and not _BASE64.match(str(signature)):
@@ -169,7 +172,8 @@ def parts_with_data(view: View) -> Iterator[Violation]:
         if not content.parts:
             vertex = "vertex" in view.request.target.provider
             error = (
-                "Unable to submit request because it must include at least one parts field, which describes the prompt input."
+                "Unable to submit request because it must include at least one parts field, which describes the prompt"
+                " input."
                 if vertex
                 else f"* GenerateContentRequest.{content.position}.parts: contents.parts must not be empty."
             )
@@ -180,7 +184,10 @@ def parts_with_data(view: View) -> Iterator[Violation]:
                 continue
             if not any(part.get(name) not in (None, "") for name in DATA):
                 where = f"{content.position}.parts[{index}]"
-                error = f"* GenerateContentRequest.{where}.data: required oneof field 'data' must have one initialized field"
+                error = (
+                    f"* GenerateContentRequest.{where}.data: required oneof field 'data' must have one initialized"
+                    " field"
+                )
                 yield view.request.broken("G6", error, f"{where}.data", content.part(index))
 
 
@@ -219,8 +226,8 @@ def names(view: View) -> Iterator[Violation]:
             if _NAME.match(name) and len(name) <= 64:
                 continue
             error = (
-                "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), "
-                "dots (.), colons (:), or dashes (-), with a maximum length of 64."
+                "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z,"
+                " 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
             )
             doubtful = bool(_NAME.match(name)) and len(name) <= 128
             where = f"{content.position}.parts[{index}]"

@@ -87,7 +87,10 @@ def roles(view: View) -> Iterator[Violation]:
         yield view.request.broken("O8", error, "messages", ("messages",), doubtful=bool(view.messages))
     for message in view.messages:
         if message.role not in ROLES:
-            error = f"Invalid value: '{message.role}'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'."
+            error = (
+                f"Invalid value: '{message.role}'. Supported values are: 'system', 'assistant', 'user', 'function',"
+                " 'tool', and 'developer'."
+            )
             yield view.request.broken("O7", error, f"messages[{message.index}].role", message.pointer)
 
 
@@ -105,8 +108,8 @@ def _too_long(view: View, value: str, where: str, pointer: tuple[str | int, ...]
     own = not view.profile.soft
     limit = ID_LIMIT if own or len(value) <= ID_LIMIT_ELSEWHERE else ID_LIMIT_ELSEWHERE
     error = (
-        f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with length "
-        f"{len(value)} instead."
+        f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with"
+        f" length {len(value)} instead."
     )
     return view.request.broken("O9", error, where, pointer, doubtful=not own and len(value) <= ID_LIMIT_ELSEWHERE)
 
@@ -125,8 +128,8 @@ def calls(view: View) -> Iterator[Violation]:
 
 def _array(view: View, where: str, length: int, message: Message | None) -> Violation:
     error = (
-        f"Invalid '{where}': array too long. Expected an array with maximum length {ARRAY_LIMIT}, but got an array with length "
-        f"{length} instead."
+        f"Invalid '{where}': array too long. Expected an array with maximum length {ARRAY_LIMIT}, but got an array with"
+        f" length {length} instead."
     )
     return view.request.broken("O11", error, where, message.pointer if message else ("tools",))
 
@@ -138,12 +141,15 @@ def _call(view: View, call: Call) -> Iterator[Violation]:
     if "name" in call.function:
         if len(call.name) > NAME_LIMIT:
             error = (
-                f"Invalid '{where}.name': string too long. Expected a string with maximum length {NAME_LIMIT}, but got a string with "
-                f"length {len(call.name)} instead."
+                f"Invalid '{where}.name': string too long. Expected a string with maximum length {NAME_LIMIT}, but got"
+                f" a string with length {len(call.name)} instead."
             )
             yield view.request.broken("O10", error, f"{where}.name", call.pointer)
         elif not _NAME.match(call.name):
-            error = f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+            error = (
+                f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern"
+                " '^[a-zA-Z0-9_-]+$'."
+            )
             yield view.request.broken("O10", error, f"{where}.name", call.pointer)
     arguments = call.function.get("arguments")
     if "arguments" not in call.function:
@@ -173,8 +179,8 @@ def images(view: View) -> Iterator[Violation]:
         for index, part in enumerate(message.parts):
             if part.get("type") == "image_url":
                 error = (
-                    f"Invalid 'messages[{message.index}]'. Image URLs are only allowed for messages with role 'user', but this message with "
-                    f"role '{message.role}' contains an image URL."
+                    f"Invalid 'messages[{message.index}]'. Image URLs are only allowed for messages with role 'user',"
+                    f" but this message with role '{message.role}' contains an image URL."
                 )
                 yield view.request.broken(
                     "O12", error, f"messages[{message.index}]", (*message.pointer, "content", index)
@@ -196,8 +202,8 @@ def parameters(view: View) -> Iterator[Violation]:
             yield view.request.broken("O15", error, name, (name,))
     if body.get("temperature", 1) != 1:
         error = (
-            f"Unsupported value: 'temperature' does not support {body['temperature']} with this model. Only the default (1) value is "
-            "supported."
+            f"Unsupported value: 'temperature' does not support {body['temperature']} with this model. Only the default"
+            " (1) value is supported."
         )
         yield view.request.broken("O15", error, "temperature", ("temperature",))
 

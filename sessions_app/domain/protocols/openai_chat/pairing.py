@@ -41,7 +41,10 @@ def stray_results(view: View) -> Iterator[Violation]:
     in_turn = {message.index for turn in view.turns for message in turn.results}
     for message in view.messages:
         if message.role == "tool" and message.index not in in_turn:
-            error = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+            error = (
+                "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with"
+                " 'tool_calls'."
+            )
             yield view.request.broken("O2", error, f"messages.[{message.index}].role", message.pointer)
     if "S12" in view.profile.rules:
         return
@@ -65,7 +68,10 @@ def empty_calls(view: View) -> Iterator[Violation]:
     for message in view.assistants:
         if message.data.get("tool_calls") == []:
             where = f"messages[{message.index}].tool_calls"
-            error = f"Invalid '{where}': empty array. Expected an array with minimum length 1, but got an empty array instead."
+            error = (
+                f"Invalid '{where}': empty array. Expected an array with minimum length 1, but got an empty array"
+                " instead."
+            )
             yield view.request.broken("O4", error, where, (*message.pointer, "tool_calls"))
 
 
@@ -97,5 +103,8 @@ def _again(view: View, call: Call, earlier: int) -> Iterator[Violation]:
     if view.profile.whole_request_ids:
         yield _duplicate(view, call, faults)
     elif not view.profile.pairs_by_position:
-        error = f"message[{call.message}]: tool_call id {call.id} already used in message[{earlier}] (accepted by OpenAI across messages)"
+        error = (
+            f"message[{call.message}]: tool_call id {call.id} already used in message[{earlier}] (accepted by OpenAI"
+            " across messages)"
+        )
         yield view.request.broken("O18", error, f"message[{call.message}]", call.pointer, doubtful=True, faults=faults)

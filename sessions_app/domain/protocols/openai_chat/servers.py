@@ -54,7 +54,10 @@ def moonshot_reasoning(view: View) -> Iterator[Violation]:
         return
     for message in view.assistants:
         if message.calls and not isinstance(message.data.get("reasoning_content"), str):
-            error = f"thinking is enabled but reasoning_content is missing in assistant tool call message at index {message.index}"
+            error = (
+                "thinking is enabled but reasoning_content is missing in assistant tool call message at index"
+                f" {message.index}"
+            )
             yield view.request.broken("S5", error, f"message at index {message.index}", message.pointer)
 
 
@@ -154,8 +157,8 @@ def mistral_ends(view: View) -> Iterator[Violation]:
             yield view.request.broken("S15", error, f"messages[{message.index}]", message.pointer)
     if last.role not in ("user", "tool") and not (last.role == "assistant" and last.data.get("prefix") is True):
         error = (
-            "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got "
-            f"{last.role}"
+            "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for"
+            f" serving but got {last.role}"
         )
         yield view.request.broken("S13", error, f"messages[{last.index}]", last.pointer)
 
@@ -174,7 +177,10 @@ def mistral_functions(view: View) -> Iterator[Violation]:
         if not (
             0 < len(call.name) <= 64 and call.name.isascii() and call.name.replace("_", "").replace("-", "").isalnum()
         ):
-            error = f"Function name was {call.name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64."
+            error = (
+                f"Function name was {call.name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a"
+                " maximum length of 64."
+            )
             yield view.request.broken("S16", error, call.position, call.pointer, faults=("tool-name-invalid",))
         if not _is_json(call):
             error = "Function call arguments must be valid JSON"
@@ -187,8 +193,8 @@ def groq_fields(view: View) -> Iterator[Violation]:
         if "reasoning_content" in message.data:
             where = f"messages.{message.index}"
             error = (
-                f"'{where}' : for 'role:assistant' the following must be satisfied[('{where}' : property 'reasoning_content' is "
-                "unsupported)]"
+                f"'{where}' : for 'role:assistant' the following must be satisfied[('{where}' : property"
+                " 'reasoning_content' is unsupported)]"
             )
             yield view.request.broken("S18", error, where, message.pointer)
 
@@ -251,10 +257,10 @@ def gemini_signatures(view: View) -> Iterator[Violation]:
         if not (isinstance(google, dict) and google.get("thought_signature")):
             call = message.calls[0]
             error = (
-                "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and "
-                "missing thought_signature may lead to degraded model performance. Additional data, function call "
-                f"`default_api:{call.name}` , position {call.index + 1}. Please refer to "
-                "https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+                "Function call is missing a thought_signature in functionCall parts. This is required for tools to"
+                " work correctly, and missing thought_signature may lead to degraded model performance. Additional"
+                f" data, function call `default_api:{call.name}` , position {call.index + 1}. Please refer to"
+                " https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
             )
             yield view.request.broken("S23", error, call.position, call.pointer)
 

@@ -90,8 +90,8 @@ def ids(view: View) -> Iterator[Violation]:
             yield view.request.broken("R6", _too_long(where, ID_LIMIT, len(item.id)), where, item.pointer)
         elif not _ID.match(item.id):
             error = (
-                f"Invalid '{where}': '{item.id}'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
-                "contained additional characters."
+                f"Invalid '{where}': '{item.id}'. Expected an ID that contains letters, numbers, underscores, or"
+                " dashes, but this value contained additional characters."
             )
             yield view.request.broken("R6", error, where, item.pointer)
         elif prefix and not item.id.startswith(prefix):
@@ -108,7 +108,10 @@ def call_ids(view: View) -> Iterator[Violation]:
         if len(item.call_id) > ID_LIMIT:
             yield view.request.broken("R7", _too_long(where, ID_LIMIT, len(item.call_id)), where, item.pointer)
         else:
-            error = f"Invalid '{where}': empty string. Expected a string with minimum length 1, but got an empty string instead."
+            error = (
+                f"Invalid '{where}': empty string. Expected a string with minimum length 1, but got an empty string"
+                " instead."
+            )
             yield view.request.broken("R7", error, where, item.pointer)
 
 
@@ -144,8 +147,8 @@ def reasoning_content(view: View) -> Iterator[Violation]:
         if item.kind == "reasoning" and isinstance(content, list) and content and not view.gateway:
             where = f"{item.position}.content"
             error = (
-                f"Invalid '{where}': array too long. Expected an array with maximum length 0, but got an array with length {len(content)} "
-                "instead."
+                f"Invalid '{where}': array too long. Expected an array with maximum length 0, but got an array with"
+                f" length {len(content)} instead."
             )
             yield view.request.broken("R13", error, where, item.pointer)
 
@@ -162,8 +165,8 @@ def functions(view: View) -> Iterator[Violation]:
                 yield view.request.broken("R-size", _too_long(where, OUTPUT_LIMIT, len(output)), where, item.pointer)
     if len(view.items) > ITEM_LIMIT:
         error = (
-            f"Invalid 'input': array too long. Expected an array with maximum length {ITEM_LIMIT}, but got an array with length "
-            f"{len(view.items)} instead."
+            f"Invalid 'input': array too long. Expected an array with maximum length {ITEM_LIMIT}, but got an array"
+            f" with length {len(view.items)} instead."
         )
         yield view.request.broken("R-size", error, "input", ("input",), faults=("context-overflow",))
 
@@ -183,7 +186,10 @@ def _function(view: View, item: Item) -> Iterator[Violation]:
         if len(name) > NAME_LIMIT:
             yield view.request.broken("R14", _too_long(where, NAME_LIMIT, len(name)), where, item.pointer)
         elif not _ID.match(name):
-            error = f"Invalid '{where}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+            error = (
+                f"Invalid '{where}': string does not match pattern. Expected a string that matches the pattern"
+                " '^[a-zA-Z0-9_-]+$'."
+            )
             yield view.request.broken("R14", error, where, item.pointer)
 
 
@@ -207,8 +213,8 @@ def sealed_shape(view: View) -> Iterator[Violation]:
         content = item.data.get("encrypted_content")
         if item.kind == "reasoning" and content is not None and not text_of(content).startswith("gAAA"):
             error = (
-                f"The encrypted content {str(content)[:4]}... could not be verified. Reason: Encrypted content could not be decrypted or "
-                "parsed."
+                f"The encrypted content {str(content)[:4]}... could not be verified. Reason: Encrypted content could"
+                " not be decrypted or parsed."
             )
             yield view.request.broken("R10", error, item.position, item.pointer, doubtful=True)
 
@@ -231,8 +237,9 @@ def media(view: View) -> Iterator[Violation]:
                     yield view.request.broken("R-size", error, where, pointer)
                 elif not real.valid or (real.mime and real.mime not in _IMAGES):
                     error = (
-                        "The image data you provided does not represent a valid image. Please check your input and try again with one of "
-                        "the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp']."
+                        "The image data you provided does not represent a valid image. Please check your input and try"
+                        " again with one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif',"
+                        " 'image/webp']."
                     )
                     yield view.request.broken("R-media", error, where, pointer)
 
@@ -247,4 +254,7 @@ def broken_text(view: View) -> Iterator[Violation]:
 
 
 def _too_long(where: str, limit: int, length: int) -> str:
-    return f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with length {length} instead."
+    return (
+        f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with"
+        f" length {length} instead."
+    )

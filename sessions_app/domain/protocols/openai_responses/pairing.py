@@ -60,8 +60,8 @@ def repeated_calls(view: View) -> Iterator[Violation]:
             earlier = outputs.setdefault(item.call_id, item)
             if earlier is not item:
                 error = (
-                    f"Duplicate function_call_output for call_id '{item.call_id}'. Each function_call must have exactly one matching "
-                    "function_call_output"
+                    f"Duplicate function_call_output for call_id '{item.call_id}'. Each function_call must have exactly"
+                    " one matching function_call_output"
                 )
                 yield view.request.broken(
                     "R16", error, item.position, item.pointer, faults=(_repeat(view, earlier, item),)
@@ -127,8 +127,8 @@ def references(view: View) -> Iterator[Violation]:
         bare = item.kind == "reasoning" and bool(item.id) and not item.data.get("encrypted_content")
         if item.kind == "item_reference" or bare:
             error = (
-                f"Item with id '{item.id}' not found. Items are not persisted when `store` is set to false. Try again with `store` set to "
-                "true, or remove this item from your input."
+                f"Item with id '{item.id}' not found. Items are not persisted when `store` is set to false. Try again"
+                " with `store` set to true, or remove this item from your input."
             )
             yield view.request.broken("R9", error, item.position, item.pointer)
 
