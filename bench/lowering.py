@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any
 
 from sessions_app.domain.dialects.opencode_v2 import decode_messages
-from sessions_app.domain.lowering.types import Body, Lowered
 from sessions_app.domain.lowering.v2 import lower_messages
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.protocols.anthropic_messages import v2 as anthropic
@@ -27,7 +26,8 @@ from sessions_app.domain.protocols.bedrock_converse import v2 as bedrock
 from sessions_app.domain.protocols.gemini import v2 as gemini
 from sessions_app.domain.protocols.openai_chat import v2 as chat
 from sessions_app.domain.protocols.openai_responses import v2 as responses
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import Body, Lowered
+from sessions_app.domain.wire.target import Target
 
 TARGET = Target("anthropic-messages", "anthropic", "claude-x", metadata_key="anthropic")
 WRITERS: dict[str, Callable[..., Body]] = {

@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def _file_store(folder: str) -> Any:
-    from sessions_app.stores.turnstore import FileTurnStore
+    from sessions_app.stores.fileturns import FileTurnStore
 
     path = _database(Path(folder) / "file.db")
     return FileTurnStore(path, "ses_bench")
@@ -50,7 +50,7 @@ def _mirror(folder: str) -> Any:
 
     from sessions_app.models import Session, Source
     from sessions_app.services.importing import source_attach, source_import
-    from sessions_app.services.turnstore import MirrorTurnStore
+    from sessions_app.services.mirrorturns import MirrorTurnStore
 
     call_command("migrate", verbosity=0)
     path = _database(Path(folder) / "mirror.db")
@@ -72,7 +72,7 @@ def _timed(name: str, store: Any) -> float:
         TextEnd,
         TextStart,
     )
-    from sessions_app.domain.target import make_target
+    from sessions_app.domain.wire.target import make_target
 
     class Feed:
         def __iter__(self) -> Iterator[Event]:

@@ -17,7 +17,7 @@ from sessions_app.domain import dialects
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.planning import plan, preview
 from sessions_app.domain.scan import scan
-from sessions_app.domain.target import parse_target
+from sessions_app.domain.wire.target import parse_target
 from sessions_app.stores import open_store
 from tests.factories.bigstore import make_store
 

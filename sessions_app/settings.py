@@ -34,7 +34,8 @@ CSRF_TRUSTED_ORIGINS = env.listing("SUTURE_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "sessions_app.apps.SessionsAppConfig",
-    "django.contrib.admin.apps.SimpleAdminConfig",  # urls.py finds the admin classes: commands that need no page start without them
+    # urls.py finds the admin classes: commands that need no page start without them.
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

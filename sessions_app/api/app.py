@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import (
+from sessions_app.api import (
     bulk,
     engine,
     export,
@@ -12,17 +12,19 @@ from . import (
     repairs,
     sessions,
     sources,
-    storewide,
+    stores,
     timeline,
 )
+
 from .auth import Login, Token
 from .document import DocumentedAPI
 
 DESCRIPTION = """\
 Stored sessions of AI coding agents: what is wrong with each, what a provider would say, and repairs with an undo.
 
-Send `Authorization: Bearer TOKEN` (`suture serve` prints one), or use the dashboard's login with its CSRF token in `X-CSRFToken`.
-`{sid}` is Suture's own number of a session; `GET sessions?id=ses_...` finds it by the stored id. Errors are problem documents.
+Send `Authorization: Bearer TOKEN` (`suture serve` prints one), or use the dashboard's login with its CSRF token in
+`X-CSRFToken`. `{sid}` is Suture's own number of a session; `GET sessions?id=ses_...` finds it by the stored id.
+Errors are problem documents.
 """
 
 api = DocumentedAPI(
@@ -36,5 +38,5 @@ api = DocumentedAPI(
 )
 problems.install(api)
 
-for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, storewide, engine):
+for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, stores, engine):
     api.add_router("", module.router)

@@ -12,7 +12,7 @@ from ninja import Query, Router
 
 from sessions_app.domain import dialects
 from sessions_app.domain import repair as domain
-from sessions_app.domain.verdict import Verdict
+from sessions_app.domain.wire.verdict import Verdict
 from sessions_app.models import Repair, RowChange, Session
 from sessions_app.models.values import plain
 from sessions_app.selectors.payloads import NoTarget, chosen_target

@@ -16,14 +16,14 @@ from sessions_app.domain.errorwords import TABLE, normalised
 from sessions_app.domain.errorwords.entries import ANTHROPIC, BEDROCK, Words
 from sessions_app.domain.errorwords.reading import Place, Pointer, ids, messages, places
 from sessions_app.domain.lowering import body as lowered_body
-from sessions_app.domain.lowering.types import Body, LoweringError, Origin
 from sessions_app.domain.model import ToolPart
 from sessions_app.domain.protocols import judge
-from sessions_app.domain.target import ProtocolName, Target, default_target, infer_target
+from sessions_app.domain.wire.lowered import Body, LoweringError, Origin
+from sessions_app.domain.wire.target import ProtocolName, Target, default_target, infer_target
 
 if TYPE_CHECKING:
     from sessions_app.domain.model import Session
-    from sessions_app.domain.verdict import Verdict, Violation
+    from sessions_app.domain.wire.verdict import Verdict, Violation
 
 TEXT_LIMIT = 64 * 1024
 """Characters of a pasted text that are read; an error says what it has to say long before."""

@@ -11,18 +11,19 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .building import undisturbed
+from sessions_app.domain.collector import undisturbed
+from sessions_app.domain.judging import judged_requests, verdict, verdict_on
+from sessions_app.domain.wire.lowered import Body, LoweringError
+from sessions_app.domain.wire.target import Target, infer_target
+from sessions_app.domain.wire.verdict import Verdict
+
 from .dialects import apply, compile, decode
 from .lowering import body
 from .lowering.shared import Requests
-from .lowering.types import Body, LoweringError
 from .model import Row, Session
 from .repair import Operation, OperationError, Plan, RowChange
 from .rowdoc import rows_hash
 from .rules import REGISTRY, Choice, Context, Facts, Finding, find_all
-from .target import Target, infer_target
-from .verdict import Verdict
-from .verdicts import judged_requests, verdict, verdict_on
 
 MAX_ROUNDS = 40
 """More rounds than overlapping faults of one message need; a bound against rules that would chase each other."""

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from .building import undisturbed
+from sessions_app.domain.collector import undisturbed
+from sessions_app.domain.judging import judged_requests, verdict, verdicts
+from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName, Target, Thinking, infer_target, make_target
+from sessions_app.domain.wire.verdict import Verdict, Violation
+
 from .model import ReasoningPart, Session
 from .rules import REGISTRY, Context, Facts, Finding, find_all
 from .rules.base import refused
-from .target import PROTOCOLS, ProtocolName, Target, Thinking, infer_target, make_target
-from .verdict import Verdict, Violation
-from .verdicts import judged_requests, verdict, verdicts
 
 type Health = Literal["blocked", "at-risk", "healthy", "unreadable"]
 

@@ -1,5 +1,7 @@
 """Suture's own tables: the mirror of stored sessions, what was found in them, what was done to them."""
 
+from sessions_app.models.savedviews import IgnoredFinding, SavedView
+
 from .access import ApiToken, LoginLink
 from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .engine import Compaction, Probe
@@ -7,7 +9,6 @@ from .findings import Finding, Verdict
 from .repairs import Repair, RepairBatch, RowChange
 from .sessions import Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
-from .views import IgnoredFinding, SavedView
 
 __all__ = [
     "ACTIONS",

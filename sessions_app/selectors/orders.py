@@ -15,7 +15,7 @@ from sessions_app.domain.lowering import Body, Lowered, Origin
 from sessions_app.domain.model import Message, Part, Session
 from sessions_app.domain.planning import applied
 from sessions_app.domain.repair import Plan
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 
 type State = Literal["sent", "merged", "added", "not-sent", "kept", "removed", "changed", "inserted"]
 

@@ -12,7 +12,7 @@ from sessions_app.domain import dialects, jsjson, lowering
 from sessions_app.domain import model as domain
 from sessions_app.domain.lowering import LoweringError
 from sessions_app.domain.secrets import masked_deeply
-from sessions_app.domain.target import Target, infer_target, parse_target
+from sessions_app.domain.wire.target import Target, infer_target, parse_target
 from sessions_app.models import Session
 
 from .rows import session_rows

@@ -22,8 +22,20 @@ from .outline import Outline
 from .sessions import SessionRow, sessions_of
 
 SILENT_KEYS = frozenset(
-    {"type", "status", "id", "url", "uri", "data", "signature", "encryptedContent", "reasoningEncryptedContent", "snapshot", "hash"}
-)  # fmt: skip
+    {
+        "type",
+        "status",
+        "id",
+        "url",
+        "uri",
+        "data",
+        "signature",
+        "encryptedContent",
+        "reasoningEncryptedContent",
+        "snapshot",
+        "hash",
+    }
+)
 """JSON members that hold no words of a conversation."""
 
 HITS = 500
@@ -109,7 +121,7 @@ def _candidates(session: Session, phrase: Phrase) -> Iterator[tuple[str, Any]]:
     for part in parts.only("stored_id", "data", "encoding").iterator(chunk_size=200):
         yield part.stored_id, part.value
     messages = Message.objects.filter(phrase.held("data"), session=session, table=Message.Table.SESSION_MESSAGE)
-    for message in messages.order_by("position").only("stored_id", "data", "encoding").iterator(chunk_size=200):  # fmt: skip
+    for message in messages.order_by("position").only("stored_id", "data", "encoding").iterator(chunk_size=200):
         yield from _pieces(message)
 
 

@@ -41,12 +41,44 @@ COUNT_LIMIT = 10_000
 """Counts beyond this are shown as "10,000+"."""
 
 _ROW_FIELDS = (
-    "stored_id", "title", "directory", "project_id_stored", "version", "parent_stored_id", "time_created", "time_updated",
-    "time_archived", "dialect", "provider", "model", "turn_count", "message_count", "part_count", "size_bytes", "imported_at",
-    "rows_hash", "missing_since", "error", "health", "reasons", "blocked_count", "at_risk_count", "info_count", "rejected_by",
-    "target", "scanned_at", "scanned_hash", "rules_version", "repaired_at",
-    "source__name", "source__kind", "source__origin", "source__path", "source__stored_path", "source__native",
-)  # fmt: skip
+    "stored_id",
+    "title",
+    "directory",
+    "project_id_stored",
+    "version",
+    "parent_stored_id",
+    "time_created",
+    "time_updated",
+    "time_archived",
+    "dialect",
+    "provider",
+    "model",
+    "turn_count",
+    "message_count",
+    "part_count",
+    "size_bytes",
+    "imported_at",
+    "rows_hash",
+    "missing_since",
+    "error",
+    "health",
+    "reasons",
+    "blocked_count",
+    "at_risk_count",
+    "info_count",
+    "rejected_by",
+    "target",
+    "scanned_at",
+    "scanned_hash",
+    "rules_version",
+    "repaired_at",
+    "source__name",
+    "source__kind",
+    "source__origin",
+    "source__path",
+    "source__stored_path",
+    "source__native",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +313,7 @@ def top_findings(ids: Sequence[int], each: int = 3) -> dict[int, tuple[TopFindin
     chosen = Finding.objects.filter(session__in=ids).annotate(place=place).filter(place__lte=each)
     found: dict[int, list[TopFinding]] = {}
     columns = ("session_id", "severity", "summary", "parts", "messages")
-    for session, severity, summary, parts, messages in chosen.order_by("session_id", "place").values_list(*columns):  # fmt: skip
+    for session, severity, summary, parts, messages in chosen.order_by("session_id", "place").values_list(*columns):
         at = next(iter([*parts, *messages]), "")
         found.setdefault(session, []).append(TopFinding(severity, summary, at))
     return {session: tuple(findings) for session, findings in found.items()}

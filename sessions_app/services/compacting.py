@@ -14,19 +14,19 @@ from django.conf import settings
 from django.db.models import Q
 
 from sessions_app.domain import dialects, model, rowdoc
+from sessions_app.domain.judging import verdict
 from sessions_app.domain.lowering import LoweringError, body
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.processor.events import Usage
 from sessions_app.domain.processor.summary import compaction_changes
 from sessions_app.domain.repair import RowChange
-from sessions_app.domain.target import Target, infer_target
-from sessions_app.domain.verdict import Verdict
-from sessions_app.domain.verdicts import verdict
+from sessions_app.domain.wire.target import Target, infer_target
+from sessions_app.domain.wire.verdict import Verdict
 from sessions_app.models import Compaction, Repair, Session, values
 from sessions_app.providers import Cancel, Endpoint, Line, NotReachable
 from sessions_app.selectors.payloads import NoTarget, Thinking, chosen_target
 from sessions_app.selectors.rows import session_rows
-from sessions_app.stores.turnstore import V2_REFUSED
+from sessions_app.stores.fileturns import V2_REFUSED
 
 from .audit import audit_record
 from .mirrorrepair import mirror_apply

@@ -17,14 +17,14 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, Plan, RowChange
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import scan
-from sessions_app.domain.target import Target, parse_target
+from sessions_app.domain.wire.target import Target, parse_target
 from sessions_app.models.repairs import new_public_id
+from sessions_app.services.storefacts import is_native, session_facts, store_facts
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.changes import GuardRefused
 from sessions_app.stores.holders import Holder
 from sessions_app.stores.journal import Entry
 
-from .facts import is_native, session_facts, store_facts
 from .filereport import FileReport, SessionOutcome
 from .handback.patch import extent
 from .repairing import operation_document, plan_rules

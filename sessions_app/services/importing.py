@@ -19,10 +19,10 @@ from sessions_app import stores
 from sessions_app.domain.model import Row
 from sessions_app.domain.rules.base import Facts
 from sessions_app.models import ImportJob, Session, Source, values
+from sessions_app.services.storefacts import is_native, store_damage, store_facts
 from sessions_app.stores.base import Mark, Problem, Store, StoreError
 
 from .audit import audit_record
-from .facts import is_native, store_damage, store_facts
 from .mirror import session_fields
 from .purging import source_purge
 from .reading import BUSY, session_read, source_problems_write

@@ -14,7 +14,7 @@ from sessions_app.domain.repair import RowChange as DomainRowChange
 from sessions_app.domain.scan import scan
 from sessions_app.models import Repair, RowChange, Session
 from sessions_app.selectors.rows import session_rows
-from sessions_app.stores.turnstore import V2_REFUSED
+from sessions_app.stores.fileturns import V2_REFUSED
 
 from .mirror import session_write
 from .repairing import Actor, applied_mark

@@ -19,7 +19,7 @@ from sessions_app.domain.lowering import LoweringError
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.processor.events import UNCOUNTED, Failure, StreamFailed, Usage
 from sessions_app.domain.processor.requests import least_output, request_body
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 from sessions_app.models import Probe, Session, values
 from sessions_app.providers import Endpoint, Limits, Line, NotReachable, endpoint, stem_of
 from sessions_app.providers.line import SPOKEN

@@ -13,9 +13,9 @@ from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.models import Session, Source, SourceProblem, values
+from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.base import Problem, Store, StoreError
 
-from .facts import session_facts, store_facts
 from .mirror import projects_write, session_write
 from .scanning import scan_is_current, scan_write, session_scan
 

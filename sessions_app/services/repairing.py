@@ -24,16 +24,16 @@ from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation, Plan, inverted
 from sessions_app.domain.repair import RowChange as DomainRowChange
 from sessions_app.domain.rules.base import Facts
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 from sessions_app.models import Repair, RepairBatch, RowChange, Session, values
 from sessions_app.selectors.rows import session_rows
+from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.backup import Backup
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.changes import GuardRefused
 from sessions_app.stores.holders import Holder
 
 from .audit import audit_record
-from .facts import session_facts, store_facts
 from .reading import session_read, session_refresh, stored_id
 from .rulesversion import rules_version
 from .writing import RepairRefused, clients_of, full_backup, held_words, journal, named, what_changed

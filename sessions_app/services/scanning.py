@@ -17,13 +17,13 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.rules.base import Finding as DomainFinding
 from sessions_app.domain.scan import SessionScan, scan
-from sessions_app.domain.target import Target
-from sessions_app.domain.verdict import Verdict as DomainVerdict
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Verdict as DomainVerdict
+from sessions_app.domain.wire.verdict import Violation
 from sessions_app.models import Finding, Session, Verdict, values
 from sessions_app.selectors.rows import session_rows
+from sessions_app.services.storefacts import session_facts, source_facts
 
-from .facts import session_facts, source_facts
 from .rulesversion import rules_version
 
 log = structlog.get_logger(__name__)

@@ -26,7 +26,7 @@ from sessions_app.domain.processor import (
 from sessions_app.domain.processor.items import TextItem
 from sessions_app.domain.processor.requests import request_body
 from sessions_app.domain.processor.summary import history_text, piece, summary_body
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 from sessions_app.providers import Cancel, Endpoint, Limits, Line, connect
 
 CHARACTERS_A_TOKEN = 3

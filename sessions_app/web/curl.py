@@ -6,7 +6,7 @@ from __future__ import annotations
 from shlex import quote
 from urllib.parse import quote as url_quote
 
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 
 
 def powershell_command(target: Target, file_name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sessions_app.selectors.filters import SessionFilter
-from sessions_app.selectors.views import View
+from sessions_app.selectors.savedviews import View
 
 
 @dataclass(frozen=True, slots=True)

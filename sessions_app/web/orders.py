@@ -19,10 +19,10 @@ from sessions_app.selectors.payloads import NoTarget, chosen_target
 from sessions_app.selectors.rows import session_rows
 from sessions_app.selectors.timeline import PartRow
 from sessions_app.services.repairing import RepairOptions, RepairRefused, repair_plan
+from sessions_app.web.partcards import OPEN_CHARACTERS, part_card
 
 from . import present
 from .http import whole
-from .parts import OPEN_CHARACTERS, part_card
 from .text import plain, summary_line
 
 ORDERS = ("sent", "repaired")

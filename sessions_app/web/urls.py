@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from .views import (
+from sessions_app.web.views import (
     account,
     bulk,
     history,
@@ -19,7 +19,7 @@ from .views import (
     search,
     session,
     sources,
-    storewide,
+    stores,
     tabs,
 )
 
@@ -47,7 +47,7 @@ urlpatterns: list[URLPattern] = [
     path("sessions/<int:session_id>/more/", tabs.more, name="more"),
     path("sessions/<int:session_id>/markdown/", session.as_markdown, name="session-markdown"),
     path("sessions/<int:session_id>/scan/", session.scan, name="scan"),
-    path("sessions/<int:session_id>/relink/", storewide.relink, name="relink"),
+    path("sessions/<int:session_id>/relink/", stores.relink, name="relink"),
     path("sessions/<int:session_id>/repair/", repairing.repair, name="repair"),
     path("parts/<int:part_id>/", parts.raw, name="part-raw"),
     path("sessions/<int:session_id>/ignore/", ignoring.ignore, name="finding-ignore"),
@@ -59,11 +59,11 @@ urlpatterns: list[URLPattern] = [
     path("sources/attach/", sources.attach, name="source-attach"),
     path("sources/upload/", sources.upload, name="source-upload"),
     path("sources/<int:source_id>/", sources.source, name="source"),
-    path("sources/<int:source_id>/store/", storewide.store, name="source-store"),
-    path("sources/recover/", storewide.recover_path, name="path-recover"),
-    path("sources/<int:source_id>/recover/", storewide.recover, name="source-recover"),
-    path("sources/<int:source_id>/tidy/", storewide.tidy, name="source-tidy"),
-    path("sources/<int:source_id>/adopt/", storewide.adopt, name="source-adopt"),
+    path("sources/<int:source_id>/store/", stores.store, name="source-store"),
+    path("sources/recover/", stores.recover_path, name="path-recover"),
+    path("sources/<int:source_id>/recover/", stores.recover, name="source-recover"),
+    path("sources/<int:source_id>/tidy/", stores.tidy, name="source-tidy"),
+    path("sources/<int:source_id>/adopt/", stores.adopt, name="source-adopt"),
     path("sources/<int:source_id>/sync/", sources.sync, name="source-sync"),
     path("sources/<int:source_id>/cancel/", sources.cancel, name="source-cancel"),
     path("sources/<int:source_id>/delete/", sources.delete, name="source-delete"),

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sessions_app.domain.processor.events import StepStart
-from sessions_app.domain.target import make_target
-from sessions_app.stores.turnstore import FileTurnStore
+from sessions_app.domain.wire.target import make_target
+from sessions_app.stores.fileturns import FileTurnStore
 from tests.client.opencode import Client
 from tests.client.provider import ANSWER, Provider
 from tests.commands.test_engine_commands import SUMMARY, suture

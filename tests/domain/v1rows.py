@@ -10,7 +10,7 @@ from typing import Any
 from sessions_app.domain.dialects import decode
 from sessions_app.domain.model import Session, SessionRows
 from sessions_app.domain.rowdoc import parse_value
-from sessions_app.domain.target import ModelCapabilities, Target
+from sessions_app.domain.wire.target import ModelCapabilities, Target
 from tests.paths import CORPUS
 
 

@@ -25,10 +25,38 @@ pytestmark = [
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 NAMES = [
-    "list", "filtered", "nothing", "timeline", "calm", "findings", "payload", "preview", "raw", "more", "part", "sources", "source", "store", "relink",
-    "repairs", "repair", "session repairs", "help", "locate", "missing", "bulk", "batch", "sent", "after repair", "found", "search", "own view",
-    "print", "ignored", "login",
-]  # fmt: skip
+    "list",
+    "filtered",
+    "nothing",
+    "timeline",
+    "calm",
+    "findings",
+    "payload",
+    "preview",
+    "raw",
+    "more",
+    "part",
+    "sources",
+    "source",
+    "store",
+    "relink",
+    "repairs",
+    "repair",
+    "session repairs",
+    "help",
+    "locate",
+    "missing",
+    "bulk",
+    "batch",
+    "sent",
+    "after repair",
+    "found",
+    "search",
+    "own view",
+    "print",
+    "ignored",
+    "login",
+]
 
 
 @pytest.fixture

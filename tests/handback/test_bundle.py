@@ -250,11 +250,19 @@ def _document(*, text: str, output: str, path: str) -> dict[str, Any]:
         "model": {"providerID": "fake", "modelID": "fake-1"},
     }
     assistant = {
-        "role": "assistant", "parentID": "msg_1", "providerID": "fake", "modelID": "fake-1", "mode": "build", "agent": "build",
-        "path": {"cwd": path, "root": path}, "cost": 0, "time": {"created": 2, "completed": 3}, "finish": "stop",
+        "role": "assistant",
+        "parentID": "msg_1",
+        "providerID": "fake",
+        "modelID": "fake-1",
+        "mode": "build",
+        "agent": "build",
+        "path": {"cwd": path, "root": path},
+        "cost": 0,
+        "time": {"created": 2, "completed": 3},
+        "finish": "stop",
         "tokens": {"input": 1, "output": 1, "reasoning": 0, "cache": {"read": 0, "write": 0}},
         "error": {"name": "UnknownError", "data": {"message": f"refused with key {SECRET}"}},
-    }  # fmt: skip
+    }
     return {
         "session": {
             "id": "ses_1",

@@ -18,7 +18,7 @@ from sessions_app.domain.ids import stamp_of
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rowdoc import parse_value
-from sessions_app.domain.target import infer_target
+from sessions_app.domain.wire.target import infer_target
 from sessions_app.services.handback.exportdoc import NotExportable, export_documents
 from tests.paths import CORPUS
 

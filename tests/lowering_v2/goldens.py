@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from sessions_app.domain.dialects.opencode_v2 import decode_messages
-from sessions_app.domain.lowering.types import Lowered
 from sessions_app.domain.lowering.v2 import lower_messages
 from sessions_app.domain.model import Row, SessionRows
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import Lowered
+from sessions_app.domain.wire.target import Target
 from tests.paths import GOLDENS
 
 GENERATIONS = (1, 2, 3)

@@ -13,7 +13,7 @@ from sessions_app.domain.dialects.opencode_v2 import compile_operations, decode_
 from sessions_app.domain.lowering import Lowered, lower
 from sessions_app.domain.model import Message, OtherPart, ReasoningPart, Row, SessionRows, TextPart, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, Operation, OperationError
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 from tests.lowering_v2.goldens import Golden, goldens, v2_rows
 from tests.paths import CORPUS
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, LoweringError
 from sessions_app.domain.ndjson import lower_line
-from sessions_app.domain.target import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.lowered import Body, LoweringError
+from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName
 from tests.lowering_v2.goldens import Golden, goldens
 
 GOLDENS = goldens()

@@ -8,10 +8,10 @@ import pytest
 
 from sessions_app.domain.dialects.opencode_v2 import decode_messages
 from sessions_app.domain.lowering.fileurl import local_path
-from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
 from sessions_app.domain.lowering.v2 import lower_messages
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
+from sessions_app.domain.wire.target import Target
 from tests.lowering_v2.goldens import v2_rows
 
 MODEL = {"providerID": "provider", "id": "model"}

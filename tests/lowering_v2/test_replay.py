@@ -11,7 +11,7 @@ from sessions_app.domain.dialects import decode
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.lowering.replay_v2 import select_v2
 from sessions_app.domain.model import Session, SessionRows
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 from tests.paths import GOLDENS
 
 HISTORIES: list[dict[str, Any]] = json.loads((GOLDENS / "history-gen1.json").read_text())

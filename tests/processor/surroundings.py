@@ -47,7 +47,7 @@ from sessions_app.domain.processor.events import (
 from sessions_app.domain.processor.ports import Status
 from sessions_app.domain.processor.shapes import Shape
 from sessions_app.domain.protocols import judge
-from sessions_app.domain.target import Target, make_target
+from sessions_app.domain.wire.target import Target, make_target
 
 CHAT = make_target("acme", "model-1", protocol="openai-chat")
 START = 1_796_000_000_000

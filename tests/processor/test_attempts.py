@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sessions_app.domain import dialects
+from sessions_app.domain.judging import verdict
 from sessions_app.domain.planning import plan
 from sessions_app.domain.processor import RetryPolicy, V2Shape
 from sessions_app.domain.processor.events import (
@@ -28,7 +29,6 @@ from sessions_app.domain.processor.events import (
 )
 from sessions_app.domain.processor.ports import Retrying
 from sessions_app.domain.rules import Context, find_all
-from sessions_app.domain.verdicts import verdict
 from tests.processor.surroundings import CHAT, MemoryStore, World, arguments, broken, call, reply, text
 
 

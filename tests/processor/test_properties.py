@@ -38,7 +38,7 @@ from sessions_app.domain.processor.events import (
 from sessions_app.domain.processor.ports import Retrying
 from sessions_app.domain.rules import find_all
 from sessions_app.domain.rules.base import Context, Facts
-from sessions_app.domain.target import make_target
+from sessions_app.domain.wire.target import make_target
 from tests.processor.surroundings import CHAT, MemoryStore, World
 
 CALLS = st.sampled_from(["call_1", "call_2", "call_3"])

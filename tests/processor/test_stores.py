@@ -16,10 +16,10 @@ from sessions_app.domain import dialects
 from sessions_app.domain.processor import V2Shape
 from sessions_app.domain.processor.events import Event, StepStart
 from sessions_app.models import Part, Session, Source
-from sessions_app.services.turnstore import MirrorRefused, MirrorTurnStore
+from sessions_app.services.mirrorturns import MirrorRefused, MirrorTurnStore
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.changes import GuardRefused
-from sessions_app.stores.turnstore import FileTurnStore
+from sessions_app.stores.fileturns import FileTurnStore
 from tests.paths import CORPUS
 from tests.processor.surroundings import World, broken, call, reply, text
 from tests.providers.scripted import Answer, chat_call, chat_end, chat_text, scripted

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.model import Session
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 from tests.rules.build import (
     BEDROCK,
     CHAT,

@@ -14,7 +14,7 @@ from sessions_app.domain.repair import Plan, inverted
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.rules.unicode import clean
 from sessions_app.domain.scan import scan
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 from tests.properties.histories import again, healthy_sessions, v1_sessions, v2_sessions
 
 ANY = st.one_of(v1_sessions(), v2_sessions())

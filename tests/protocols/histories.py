@@ -8,10 +8,10 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sessions_app.domain.lowering.types import Body
 from sessions_app.domain.protocols import judge
-from sessions_app.domain.target import ProtocolName, Target, make_target
-from sessions_app.domain.verdict import Verdict
+from sessions_app.domain.wire.lowered import Body
+from sessions_app.domain.wire.target import ProtocolName, Target, make_target
+from sessions_app.domain.wire.verdict import Verdict
 
 type Json = dict[str, Any]
 

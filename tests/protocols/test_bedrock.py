@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sessions_app.domain.lowering.types import Body, Origin
 from sessions_app.domain.protocols import judge
+from sessions_app.domain.wire.lowered import Body, Origin
 from tests.protocols.histories import (
     Pair,
     assistant,

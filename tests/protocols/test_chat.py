@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sessions_app.domain.protocols.openai_chat.profiles import PROFILES
-from sessions_app.domain.target import make_target
+from sessions_app.domain.wire.target import make_target
 from tests.protocols.histories import ASK, Pair, call, chat, holds, png, said, target, tool, verdict
 
 OPENAI = target("openai-chat", "gpt-x")

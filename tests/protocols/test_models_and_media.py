@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from sessions_app.domain.protocols.media import HEAD, data_url, sniff
-from sessions_app.domain.protocols.models import model_facts
+from sessions_app.domain.wire.models import model_facts
 from tests.protocols.histories import jpeg, png
 
 

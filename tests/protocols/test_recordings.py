@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from sessions_app.domain.locate import locate
-from sessions_app.domain.lowering.types import Body
 from sessions_app.domain.protocols import judge
-from sessions_app.domain.target import make_target
-from sessions_app.domain.verdict import Verdict
+from sessions_app.domain.wire.lowered import Body
+from sessions_app.domain.wire.target import make_target
+from sessions_app.domain.wire.verdict import Verdict
 from tests.paths import CORPUS
 
 RECORDINGS = {path.stem: json.loads(path.read_text()) for path in sorted((CORPUS / "next").glob("*.json"))}

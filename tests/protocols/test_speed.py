@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sessions_app.domain.target import Target, make_target
+from sessions_app.domain.wire.target import Target, make_target
 from tests.protocols.histories import (
     GO,
     a_result,

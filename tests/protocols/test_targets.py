@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sessions_app.domain.model import Message, Part, ReasoningPart, Session, SessionRows
-from sessions_app.domain.protocols.providers import route
-from sessions_app.domain.target import default_target, infer_target, parse_target
+from sessions_app.domain.wire.providers import route
+from sessions_app.domain.wire.target import default_target, infer_target, parse_target
 
 
 def message(kind: str, model: str = "", parts: tuple[str, ...] = (), v2: bool = False) -> Message:

@@ -23,7 +23,7 @@ from sessions_app.domain.processor import (
     V1Shape,
 )
 from sessions_app.domain.processor.ports import Retrying, Status
-from sessions_app.domain.target import Target, make_target
+from sessions_app.domain.wire.target import Target, make_target
 from sessions_app.providers import Cancel, Endpoint, Limits, Line, connect
 from tests.processor.surroundings import MemoryStore
 from tests.providers.scripted import (

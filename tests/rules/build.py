@@ -11,7 +11,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.repair import Plan, inverted
 from sessions_app.domain.rules import Context, Facts, Finding, find_all
 from sessions_app.domain.scan import SessionScan, scan
-from sessions_app.domain.target import Target, make_target
+from sessions_app.domain.wire.target import Target, make_target
 
 T0 = 1_700_000_000_000
 

@@ -14,7 +14,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.repair import inverted
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
-from sessions_app.domain.target import Target, parse_target
+from sessions_app.domain.wire.target import Target, parse_target
 from tests.paths import CASES
 
 ALL = {path.stem[:2]: json.loads(path.read_text()) for path in sorted(CASES.glob("*.json"))}

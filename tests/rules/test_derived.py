@@ -18,7 +18,7 @@ from sessions_app.domain import dialects, planning, rowdoc
 from sessions_app.domain.model import Session
 from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
-from sessions_app.domain.target import Target, parse_target
+from sessions_app.domain.wire.target import Target, parse_target
 from tests.lowering_v2.goldens import Golden, goldens
 
 FOLDER = Path(__file__).parent / "derived"

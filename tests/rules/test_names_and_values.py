@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from sessions_app.domain.target import make_target
+from sessions_app.domain.wire.target import make_target
 
 from .build import (
     BEDROCK,

@@ -46,7 +46,14 @@ def test_a_multipart_body_without_a_boundary_is_a_bad_request(api, kind):
 
 
 @pytest.mark.parametrize(
-    "text", ["messages.{}.content.0", "messages[{}]", "input[{}]", "contents[{}].parts[0]", "messages.{}.member.content.1.member"]
-)  # fmt: skip
+    "text",
+    [
+        "messages.{}.content.0",
+        "messages[{}]",
+        "input[{}]",
+        "contents[{}].parts[0]",
+        "messages.{}.member.content.1.member",
+    ],
+)
 def test_a_position_of_a_hundred_thousand_digits_is_read_and_found_nowhere(text):
     locate(text.format("9" * 100_000))

@@ -29,30 +29,76 @@ SECRETS = [
 
 def session(*datas: object, **columns: object):
     parts = [
-        {"id": f"prt_{index}", "message_id": "msg_1", "session_id": "ses_1", "time_created": 1, "time_updated": 1, "data": data if isinstance(data, str) else json.dumps(data)}
+        {
+            "id": f"prt_{index}",
+            "message_id": "msg_1",
+            "session_id": "ses_1",
+            "time_created": 1,
+            "time_updated": 1,
+            "data": data if isinstance(data, str) else json.dumps(data),
+        }
         for index, data in enumerate(datas)
-    ]  # fmt: skip
-    message = {"id": "msg_1", "session_id": "ses_1", "time_created": 1, "time_updated": 1, "data": '{"role":"assistant","modelID":"m","providerID":"p"}', "parts": parts}  # fmt: skip
-    row = {"id": "ses_1", "project_id": "global", "title": "t", "directory": "/x", "version": "1.18.33", "time_created": 1, "time_updated": 1}  # fmt: skip
+    ]
+    message = {
+        "id": "msg_1",
+        "session_id": "ses_1",
+        "time_created": 1,
+        "time_updated": 1,
+        "data": '{"role":"assistant","modelID":"m","providerID":"p"}',
+        "parts": parts,
+    }
+    row = {
+        "id": "ses_1",
+        "project_id": "global",
+        "title": "t",
+        "directory": "/x",
+        "version": "1.18.33",
+        "time_created": 1,
+        "time_updated": 1,
+    }
     return parse_value({"session": {**row, **columns}, "messages": [message]})
 
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_key_is_masked_in_every_place(secret):
-    state = {"status": "completed", "input": {"a": secret, secret: [secret]}, "output": secret, "title": secret, "metadata": {secret: secret}, "time": {"start": 1, "end": 2}}  # fmt: skip
+    state = {
+        "status": "completed",
+        "input": {"a": secret, secret: [secret]},
+        "output": secret,
+        "title": secret,
+        "metadata": {secret: secret},
+        "time": {"start": 1, "end": 2},
+    }
     rows = session(
         {"type": "text", "text": f"my key is {secret}, ok", "metadata": {secret: secret}},
         {"type": "tool", "callID": "c1", "tool": "bash", "state": state},
-        {"type": "tool", "callID": secret, "tool": secret, "state": {**state, "input": {"json": json.dumps({secret: secret})}}},
+        {
+            "type": "tool",
+            "callID": secret,
+            "tool": secret,
+            "state": {**state, "input": {"json": json.dumps({secret: secret})}},
+        },
         {"type": "file", "mime": secret, "filename": secret, "url": secret},
-        {"type": "agent", "name": secret}, {"type": "patch", "hash": secret, "files": [secret]}, {"type": secret, secret: secret},
-        title=secret, directory=f"/home/{secret}", agent=secret, metadata=json.dumps({secret: secret}),
-    )  # fmt: skip
+        {"type": "agent", "name": secret},
+        {"type": "patch", "hash": secret, "files": [secret]},
+        {"type": secret, secret: secret},
+        title=secret,
+        directory=f"/home/{secret}",
+        agent=secret,
+        metadata=json.dumps({secret: secret}),
+    )
     assert secret not in bundle(rows, {})
 
 
 def test_a_tool_whose_name_is_a_path_does_not_tell_the_path():
-    rows = session({"type": "tool", "callID": "c", "tool": "/home/carol/run.sh", "state": {"status": "pending", "input": {}, "raw": ""}})  # fmt: skip
+    rows = session(
+        {
+            "type": "tool",
+            "callID": "c",
+            "tool": "/home/carol/run.sh",
+            "state": {"status": "pending", "input": {}, "raw": ""},
+        }
+    )
     assert "carol" not in bundle(rows, {})
 
 

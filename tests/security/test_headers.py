@@ -8,7 +8,17 @@ from django.test import Client
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ["/", "/sources/", "/nothing-here", "/sessions/999/", "/login/", "/api/v1/sessions", "/api/v1/nothing", "/repairs/", "/locate/"]  # fmt: skip
+PAGES = [
+    "/",
+    "/sources/",
+    "/nothing-here",
+    "/sessions/999/",
+    "/login/",
+    "/api/v1/sessions",
+    "/api/v1/nothing",
+    "/repairs/",
+    "/locate/",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

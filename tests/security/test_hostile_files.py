@@ -22,9 +22,11 @@ from sessions_app.stores.sqlite.schema import probe
 
 SCHEMA = """
 CREATE TABLE project (id text PRIMARY KEY, worktree text);
-CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, title text, time_created integer, time_updated integer, time_archived integer);
+CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, title text,
+    time_created integer, time_updated integer, time_archived integer);
 CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text){end};
-CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data text){end};
+CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text,
+    time_created integer, time_updated integer, data text){end};
 INSERT INTO session VALUES ('ses_1', 'global', NULL, 'one', 1, 2, NULL);
 INSERT INTO message VALUES ('msg_1', 'ses_1', 1, 2, '{{"role":"user"}}');
 INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', 1, 2, '{{"type":"text","text":"hello"}}');
@@ -119,7 +121,9 @@ def test_a_recovered_definition_cannot_compute(tmp_path):
     connection.close()
 
 
-@pytest.mark.parametrize("text", ['{"info":{"id":"ses_h","title":%s},"messages":[]}', '{"session":{"id":"ses_h","time_created":%s}}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ['{"info":{"id":"ses_h","title":%s},"messages":[]}', '{"session":{"id":"ses_h","time_created":%s}}']
+)
 def test_a_number_of_a_hundred_thousand_digits_is_read_as_javascript_reads_it(text):
     data = (text % ("9" * 100_000)).encode()
     with open_bytes(data) as store:
@@ -138,7 +142,14 @@ def test_words_about_an_archive_do_not_tell_where_the_server_keeps_its_files(tmp
 
 
 def test_thousands_of_calls_with_one_id_do_not_keep_the_scanner_busy_for_minutes():
-    state = {"status": "completed", "input": {}, "output": "x", "title": "t", "metadata": {}, "time": {"start": 1, "end": 2}}  # fmt: skip
+    state = {
+        "status": "completed",
+        "input": {},
+        "output": "x",
+        "title": "t",
+        "metadata": {},
+        "time": {"start": 1, "end": 2},
+    }
     part = json.dumps({"type": "tool", "callID": "dup", "tool": "bash", "state": state})
     owner = {"message_id": "msg_1", "session_id": "ses_1", "time_created": 1, "time_updated": 1}
     parts = [{"id": f"prt_{index:05}", **owner, "data": part} for index in range(6_000)]

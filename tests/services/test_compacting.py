@@ -16,7 +16,7 @@ from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.lowering import body
 from sessions_app.domain.model import CompactionPart, TextPart
 from sessions_app.domain.processor.summary import history_text
-from sessions_app.domain.target import infer_target
+from sessions_app.domain.wire.target import infer_target
 from sessions_app.models import AuditEntry, Compaction, Session, Source
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.compacting import (

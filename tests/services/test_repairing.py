@@ -247,7 +247,8 @@ def stuck(tmp_path, data_dir) -> Session:
     shutil.copy(CORPUS / "abort_running.db", path)
     with sqlite3.connect(path) as connection:
         part = connection.execute('SELECT id, data FROM part WHERE data LIKE \'%"type":"tool"%\'').fetchone()
-        running = '{"type":"tool","tool":"bash","callID":"call_x","state":{"status":"running","input":{"command":"sleep"},"time":{"start":1}}}'
+        state = '{"status":"running","input":{"command":"sleep"},"time":{"start":1}}'
+        running = f'{{"type":"tool","tool":"bash","callID":"call_x","state":{state}}}'
         connection.execute("UPDATE part SET data = ? WHERE id = ?", (running, part[0]))
     connection.close()
     return attached(path)

@@ -376,7 +376,8 @@ with open_store(path) as store:
     print("ready", flush=True)
     sys.stdin.readline()
     try:
-        store.apply([RowChange("part", {"id": p["id"]}, p, {**p, "data": name}) for p in rows.parts], journal=Journal(Path(path).parent / name))
+        changes = [RowChange("part", {"id": p["id"]}, p, {**p, "data": name}) for p in rows.parts]
+        store.apply(changes, journal=Journal(Path(path).parent / name))
         print("done")
     except GuardRefused:
         print("refused")

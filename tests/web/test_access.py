@@ -15,16 +15,46 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
-    "scan", "preferences", "source-attach", "source-upload", "source-sync", "source-cancel", "source-delete", "path-recover", "source-recover", "source-tidy", "repair-undo",
-    "bulk-start", "batch-cancel", "batch-undo", "batch-retry", "logout", "probe", "compact", "compact-cancel", "compact-apply",
-    "view-save", "view-change", "view-delete", "finding-ignore", "finding-mind", "part-reveal",
-}  # fmt: skip
+    "scan",
+    "preferences",
+    "source-attach",
+    "source-upload",
+    "source-sync",
+    "source-cancel",
+    "source-delete",
+    "path-recover",
+    "source-recover",
+    "source-tidy",
+    "repair-undo",
+    "bulk-start",
+    "batch-cancel",
+    "batch-undo",
+    "batch-retry",
+    "logout",
+    "probe",
+    "compact",
+    "compact-cancel",
+    "compact-apply",
+    "view-save",
+    "view-change",
+    "view-delete",
+    "finding-ignore",
+    "finding-mind",
+    "part-reveal",
+}
 BOTH = {"locate", "bulk", "repair", "relink", "source-adopt"}
 """GET shows, POST does."""
 NOTHING_THERE = {
-    "session_id": 10**9, "part_id": 10**9, "source_id": 10**9, "public_id": "rep_none", "number": uuid.UUID(int=1), "index": 0,
-    "form": "csv", "token": "spent", "view_id": 10**9,
-}  # fmt: skip
+    "session_id": 10**9,
+    "part_id": 10**9,
+    "source_id": 10**9,
+    "public_id": "rep_none",
+    "number": uuid.UUID(int=1),
+    "index": 0,
+    "form": "csv",
+    "token": "spent",
+    "view_id": 10**9,
+}
 
 
 def address(name: str, given: dict[str, object]) -> str:

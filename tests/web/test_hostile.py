@@ -46,9 +46,13 @@ def hostile(db: None) -> Session:
         (fourth, {"type": "text", "text": f"the key is {KEY} \x1b[31mred\x1b[0m \u202egnp.exe"}),
     ):
         Part.objects.filter(pk=part.pk).update(
-            data=json.dumps(value), kind=value["type"], tool=value.get("tool", ""), call_id=value.get("callID", ""),
-            status="completed" if "state" in value else "", stored_id=part.stored_id,
-        )  # fmt: skip
+            data=json.dumps(value),
+            kind=value["type"],
+            tool=value.get("tool", ""),
+            call_id=value.get("callID", ""),
+            status="completed" if "state" in value else "",
+            stored_id=part.stored_id,
+        )
     Finding.objects.create(
         session=session,
         key="x:1",
@@ -66,9 +70,13 @@ def pages(session: Session) -> list[str]:
     parts = Part.objects.filter(session=session).order_by("position").values_list("pk", flat=True)
     tabs = ("", "findings/", "payload/", "raw/", "more/", "repairs/")
     return [
-        "/", *(f"/sessions/{session.pk}/{tab}" for tab in tabs), *(f"/parts/{pk}/" for pk in parts),
-        *(f"/parts/{pk}/body?show=raw" for pk in parts), f"/parts/{parts[1]}/body?show=output", f"/parts/{parts[1]}/body?show=input",
-    ]  # fmt: skip
+        "/",
+        *(f"/sessions/{session.pk}/{tab}" for tab in tabs),
+        *(f"/parts/{pk}/" for pk in parts),
+        *(f"/parts/{pk}/body?show=raw" for pk in parts),
+        f"/parts/{parts[1]}/body?show=output",
+        f"/parts/{parts[1]}/body?show=input",
+    ]
 
 
 class Elements(HTMLParser):

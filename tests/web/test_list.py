@@ -152,10 +152,26 @@ def test_a_filter_comes_back_out_of_its_own_query_string(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["has=duplicate", "has=stuck", "has=orphan", "has=leftovers", "repaired=yes", "repaired=week", "repaired=no", "repaired=undone",
-              "rejected=openai-chat", "rule=duplicate-call-id-in-message", "min_parts=1&max_parts=99", "directory=home",
-              "since=2020-01-01", "until=2020-01-01", "model=fake%2Ffake-1", "holds=nothing"],
-)  # fmt: skip
+    "query",
+    [
+        "has=duplicate",
+        "has=stuck",
+        "has=orphan",
+        "has=leftovers",
+        "repaired=yes",
+        "repaired=week",
+        "repaired=no",
+        "repaired=undone",
+        "rejected=openai-chat",
+        "rule=duplicate-call-id-in-message",
+        "min_parts=1&max_parts=99",
+        "directory=home",
+        "since=2020-01-01",
+        "until=2020-01-01",
+        "model=fake%2Ffake-1",
+        "holds=nothing",
+    ],
+)
 def test_every_condition_is_one_that_the_database_can_answer(alice: Client, blocked: Session, query: str) -> None:
     found = titles(alice.get(f"/?{query}").content.decode())
 

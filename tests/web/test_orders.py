@@ -12,7 +12,7 @@ from django.test import Client
 from sessions_app import stores
 from sessions_app.domain import dialects, lowering
 from sessions_app.domain.lowering import LoweringError
-from sessions_app.domain.target import PROTOCOLS, default_target
+from sessions_app.domain.wire.target import PROTOCOLS, default_target
 from sessions_app.models import Finding, Part, Session
 from sessions_app.selectors.orders import sent_order
 from tests.paths import CORPUS

@@ -110,8 +110,10 @@ def test_an_undo_that_would_overwrite_something_is_refused_with_what_changed(
     repair = Repair.objects.get()
     change = repair.changes.get().change
     with closing(sqlite3.connect(blocked.source.file)) as connection, connection:
-        connection.execute("INSERT INTO part SELECT ?, message_id, session_id, time_created, time_updated, data FROM part LIMIT 1",
-                           (change.key["id"],))  # fmt: skip
+        connection.execute(
+            "INSERT INTO part SELECT ?, message_id, session_id, time_created, time_updated, data FROM part LIMIT 1",
+            (change.key["id"],),
+        )
     kept = rows(blocked.source.file)
 
     answer = alice.post(f"/repairs/{repair.public_id}/undo/")

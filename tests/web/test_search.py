@@ -24,13 +24,24 @@ def said(stored_id: str, *texts: str, updated: int = 1) -> Session:
     )
     for number, text in enumerate(texts):
         message = Message.objects.create(
-            session=session, table="message", position=number, kind="user", stored_id=f"msg_{stored_id}_{number}", data='{"role":"user"}'
-        )  # fmt: skip
+            session=session,
+            table="message",
+            position=number,
+            kind="user",
+            stored_id=f"msg_{stored_id}_{number}",
+            data='{"role":"user"}',
+        )
         data = json.dumps({"type": "text", "text": text}, ensure_ascii=False)
         Part.objects.create(
-            session=session, message=message, message_stored_id=message.stored_id, position=number, kind="text",
-            stored_id=f"prt_{stored_id}_{number}", data=data, size=len(data),
-        )  # fmt: skip
+            session=session,
+            message=message,
+            message_stored_id=message.stored_id,
+            position=number,
+            kind="text",
+            stored_id=f"prt_{stored_id}_{number}",
+            data=data,
+            size=len(data),
+        )
     return session
 
 
@@ -49,9 +60,9 @@ def test_a_phrase_in_any_text_leads_to_its_place(alice: Client) -> None:
     assert f"/sessions/{other.pk}/" not in page
 
 
-@pytest.mark.parametrize("text", ["jumps", "zażółć", "C:\\new", "say \"hi\""])  # fmt: skip
+@pytest.mark.parametrize("text", ["jumps", "zażółć", "C:\\new", 'say "hi"'])
 def test_what_is_escaped_in_stored_json_is_found(alice: Client, text: str) -> None:
-    said("ses_mine", "a line\njumps zażółć in C:\\new\\folder and they say \"hi\" loudly")  # fmt: skip
+    said("ses_mine", 'a line\njumps zażółć in C:\\new\\folder and they say "hi" loudly')
 
     assert len(found(alice.get("/search/", {"q": text}).content.decode())) == 1
 
@@ -77,8 +88,13 @@ def test_texts_of_the_newer_dialect_are_found_at_their_content_item(db: None) ->
     session = factories.session(factories.source(), "ses_new", dialect="opencode-v2")
     data = {"content": [{"type": "text", "text": "one"}, {"type": "text", "text": "the second pangolin"}]}
     Message.objects.create(
-        session=session, table="session_message", position=0, kind="assistant", stored_id="msg_new", data=json.dumps(data)
-    )  # fmt: skip
+        session=session,
+        table="session_message",
+        position=0,
+        kind="assistant",
+        stored_id="msg_new",
+        data=json.dumps(data),
+    )
 
     (hit,) = sessions_search("pangolin").hits
 

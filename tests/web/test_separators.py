@@ -22,20 +22,30 @@ def session_of(*messages: dict, parts: dict | None = None) -> Session:
     session = factories.session(factories.source(), "ses_parent", dialect="opencode-v1", imported_at=factories.NOW)
     for number, fields in enumerate(messages):
         message = Message.objects.create(
-            session=session, table="message", position=number, stored_id=f"msg_{number}",
+            session=session,
+            table="message",
+            position=number,
+            stored_id=f"msg_{number}",
             **{"kind": "assistant", "time_created": 1_700_000_000_000 + number, "data": "{}"} | fields,
-        )  # fmt: skip
+        )
         value = (parts or {}).get(number, {"type": "text", "text": f"text {number}"})
         Part.objects.create(
-            session=session, message=message, message_stored_id=message.stored_id, position=number, kind=value["type"],
-            stored_id=f"prt_{number}", data=json.dumps(value), tool=value.get("tool", ""), status="completed" if "tool" in value else "",
-        )  # fmt: skip
+            session=session,
+            message=message,
+            message_stored_id=message.stored_id,
+            position=number,
+            kind=value["type"],
+            stored_id=f"prt_{number}",
+            data=json.dumps(value),
+            tool=value.get("tool", ""),
+            status="completed" if "tool" in value else "",
+        )
     return session
 
 
 def gaps(client: Client, session: Session) -> list[str]:
     page = client.get(f"/sessions/{session.pk}/").content.decode()
-    return [re.sub(r"<[^>]+>", "", text).strip() for text in re.findall(r'<div class="gap[^"]*">(.*?)</div>', page)]  # fmt: skip
+    return [re.sub(r"<[^>]+>", "", text).strip() for text in re.findall(r'<div class="gap[^"]*">(.*?)</div>', page)]
 
 
 def test_another_model_an_abort_and_a_pause_are_said_where_they_are(alice: Client) -> None:
@@ -61,7 +71,12 @@ def test_a_compaction_says_what_stands_above(alice: Client) -> None:
 
 
 def test_a_sub_agent_stands_at_the_call_that_started_it_with_its_health(alice: Client) -> None:
-    call = {"type": "tool", "tool": "task", "callID": "c", "state": {"status": "completed", "metadata": {"sessionId": "ses_child"}}}  # fmt: skip
+    call = {
+        "type": "tool",
+        "tool": "task",
+        "callID": "c",
+        "state": {"status": "completed", "metadata": {"sessionId": "ses_child"}},
+    }
     session = session_of({"kind": "user"}, {}, parts={1: call})
     before = alice.get(f"/sessions/{session.pk}/").content.decode()
     child = factories.session(session.source, "ses_child", title="the helper", health="blocked", blocked_count=2)

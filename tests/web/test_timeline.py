@@ -55,17 +55,28 @@ def long_session(turns: int, steps: int = 1) -> Session:
             ("assistant", [f"answer {number}.{n}" for n in range(steps)]),
         ):
             message = Message.objects.create(
-                session=session, table="message", position=2 * number + (kind == "assistant"), kind=kind,
-                stored_id=f"msg_{number:05}{kind[0]}", time_created=1_700_000_000_000 + number, data="{}",
-            )  # fmt: skip
+                session=session,
+                table="message",
+                position=2 * number + (kind == "assistant"),
+                kind=kind,
+                stored_id=f"msg_{number:05}{kind[0]}",
+                time_created=1_700_000_000_000 + number,
+                data="{}",
+            )
             parts = []
             for index, text in enumerate(texts):
                 parts.append(
                     Part(
-                        session=session, message=message, position=position, kind="text", message_stored_id=message.stored_id,
-                        stored_id=f"prt_{number:05}{kind[0]}{index:05}", data=json.dumps({"type": "text", "text": text}), size=9,
+                        session=session,
+                        message=message,
+                        position=position,
+                        kind="text",
+                        message_stored_id=message.stored_id,
+                        stored_id=f"prt_{number:05}{kind[0]}{index:05}",
+                        data=json.dumps({"type": "text", "text": text}),
+                        size=9,
                     )
-                )  # fmt: skip
+                )
                 position += 1
             Part.objects.bulk_create(parts)
     return session

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from sessions_app.domain.target import make_target
+from sessions_app.domain.wire.target import make_target
 from sessions_app.models import Finding, Part, Session
 from sessions_app.web.curl import powershell_command
 from tests.web.test_timeline import long_session

@@ -24,7 +24,7 @@ def tabs(page: str) -> tuple[list[str], list[str]]:
 
 def heads(page: str) -> list[str]:
     head = page.split("<thead>")[1].split("</thead>")[0]
-    return [re.sub("<[^>]+>", "", cell).strip() for cell in re.findall(r"<th[^>]*>(.*?)</th>", head, re.DOTALL)][1:]  # fmt: skip
+    return [re.sub("<[^>]+>", "", cell).strip() for cell in re.findall(r"<th[^>]*>(.*?)</th>", head, re.DOTALL)][1:]
 
 
 @pytest.fixture
@@ -144,13 +144,19 @@ def test_every_column_has_its_cell(alice: Client, listed: Session) -> None:
 def test_a_row_opens_to_its_three_worst_findings(alice: Client, listed: Session) -> None:
     for number, severity in enumerate(["info", "at-risk", "at-risk", "blocked", "at-risk"]):
         Finding.objects.create(
-            session=listed, key=f"k{number}", rule="stuck-tool", severity=severity, safety="safe", position=number,
-            summary=f"{severity} at {number}", parts=[f"prt_{number}"],
-        )  # fmt: skip
+            session=listed,
+            key=f"k{number}",
+            rule="stuck-tool",
+            severity=severity,
+            safety="safe",
+            position=number,
+            summary=f"{severity} at {number}",
+            parts=[f"prt_{number}"],
+        )
     Session.objects.filter(pk=listed.pk).update(blocked_count=1, at_risk_count=3, info_count=1)
 
     row = alice.get("/").content.decode().split("<tbody>")[1].split("</tr>")[0]
 
-    assert re.findall(r">((?:info|at-risk|blocked) at \d)<", row) == ["blocked at 3", "at-risk at 1", "at-risk at 2"]  # fmt: skip
+    assert re.findall(r">((?:info|at-risk|blocked) at \d)<", row) == ["blocked at 3", "at-risk at 1", "at-risk at 2"]
     assert f"/sessions/{listed.pk}/?at=prt_3#at-prt_3" in row
     assert "All 5 findings" in row

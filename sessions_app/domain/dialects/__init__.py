@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sessions_app.domain.building import undisturbed
+from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.model import DialectName, Message, Row, Session, SessionRows
 from sessions_app.domain.repair import Operation, OperationError, RowChange
 

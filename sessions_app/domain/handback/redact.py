@@ -17,10 +17,28 @@ from .masking import Masker
 
 _KEPT: Final = frozenset(
     {
-        "type", "role", "tool", "status", "mode", "agent", "variant", "finish", "rawFinish", "reason", "mime", "version",
-        "hash", "snapshot", "outcome", "vcs", "media_type", "mediaType", "format", "level",
+        "type",
+        "role",
+        "tool",
+        "status",
+        "mode",
+        "agent",
+        "variant",
+        "finish",
+        "rawFinish",
+        "reason",
+        "mime",
+        "version",
+        "hash",
+        "snapshot",
+        "outcome",
+        "vcs",
+        "media_type",
+        "mediaType",
+        "format",
+        "level",
     }
-)  # fmt: skip
+)
 """Members whose text says how a session is built, not what was said in it."""
 
 _SAID: Final = frozenset(
@@ -42,10 +60,28 @@ _SAID: Final = frozenset(
 _PATHS: Final = frozenset({"directory", "worktree", "cwd", "root", "sandboxes", "path"})
 _IDS: Final = frozenset(
     {
-        "id", "sessionID", "sessionId", "session_id", "messageID", "message_id", "partID", "parentID", "parent_id", "callID", "toolCallId",
-        "itemId", "providerID", "modelID", "projectID", "project_id", "workspaceID", "workspace_id", "shellID", "tail_start_id",
+        "id",
+        "sessionID",
+        "sessionId",
+        "session_id",
+        "messageID",
+        "message_id",
+        "partID",
+        "parentID",
+        "parent_id",
+        "callID",
+        "toolCallId",
+        "itemId",
+        "providerID",
+        "modelID",
+        "projectID",
+        "project_id",
+        "workspaceID",
+        "workspace_id",
+        "shellID",
+        "tail_start_id",
     }
-)  # fmt: skip
+)
 """Members that name rows, calls, models and providers. Other members that end in "ID" may name people."""
 _PLAIN = re.compile(r"(?!/)[A-Za-z0-9_.:|+/=@-]{0,128}\Z")
 """What machines make of ids and names. Anything else, such as a shell command that became a tool's name, is masked."""

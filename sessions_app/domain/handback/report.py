@@ -15,7 +15,7 @@ from sessions_app.domain.repair import Operation, Plan
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.rules.base import Finding
 from sessions_app.domain.scan import SessionScan
-from sessions_app.domain.verdict import Verdict
+from sessions_app.domain.wire.verdict import Verdict
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$])")
 _MOST = 200

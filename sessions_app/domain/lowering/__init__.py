@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from sessions_app.domain.building import undisturbed
+from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.model import Session
 from sessions_app.domain.protocols import REGISTRY
-from sessions_app.domain.target import Target
-
-from .types import Body, Lowered, LoweringError, Origin, Provenance
+from sessions_app.domain.wire.lowered import Body, Lowered, LoweringError, Origin, Provenance
+from sessions_app.domain.wire.target import Target
 
 __all__ = ["Body", "Lowered", "LoweringError", "Origin", "Provenance", "body", "lower"]
 

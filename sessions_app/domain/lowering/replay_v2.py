@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.domain.model import Message, Session
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 
 
 def select_v2(session: Session, target: Target, generation: int | None = None) -> list[Message]:
@@ -39,10 +39,7 @@ def select_first(messages: Sequence[Message], baseline: int | None) -> list[Mess
     chosen = []
     for message in messages:
         seq = _seq(message)
-        if message.kind == "system" and baseline is not None:
-            keep = seq > baseline
-        else:
-            keep = cut is None or seq >= cut
+        keep = seq > baseline if message.kind == "system" and baseline is not None else cut is None or seq >= cut
         if keep:
             chosen.append(message)
     return chosen

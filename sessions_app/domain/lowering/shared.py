@@ -6,12 +6,12 @@ from collections.abc import Hashable
 from functools import cached_property
 
 from sessions_app.domain.model import Session
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import Body, Lowered, LoweringError
+from sessions_app.domain.wire.target import Target
 
 from . import lower, written
 from .replay import opens_with_task
 from .replay_v2 import is_checkpoint
-from .types import Body, Lowered, LoweringError
 from .v1_packages import package_of
 
 

@@ -26,11 +26,11 @@ from sessions_app.domain.model import (
     TextPart,
     ToolPart,
 )
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import CanonicalMessage, Lowered, LoweringError, Origin
+from sessions_app.domain.wire.target import Target
 
 from .dedupe import deduped
 from .replay import replayed
-from .types import CanonicalMessage, Lowered, LoweringError, Origin
 from .v1_packages import keeps_media, loses_tools, package_of
 
 INTERRUPTED: Final = "[Tool execution was interrupted]"
@@ -342,6 +342,7 @@ def is_blank(text: str) -> bool:
 
 JS_SPACE: Final = (
     "\t\n\v\f\r"
-    " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+    " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 """What JavaScript's ``trim`` takes away."""

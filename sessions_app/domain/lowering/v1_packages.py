@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from sessions_app.domain.model import Part, ReasoningPart
-from sessions_app.domain.protocols.providers import DEFAULT_PACKAGE
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.providers import DEFAULT_PACKAGE
+from sessions_app.domain.wire.target import Target
 
 ANTHROPIC: Final = "@ai-sdk/anthropic"
 BEDROCK: Final = "@ai-sdk/amazon-bedrock"

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.building import undisturbed
+from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.dialects.opencode_v2.shape import Mismatch
 from sessions_app.domain.model import Message, Session
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import CanonicalMessage, Lowered, LoweringError, Origin
+from sessions_app.domain.wire.target import Target
 
 from . import attachments
 from .canonical import CANONICAL
 from .replay_v2 import is_checkpoint, replayable, select_v2
-from .types import CanonicalMessage, Lowered, LoweringError, Origin
 from .v2_assistant import lower_assistant
 
 _CHECKPOINT = (

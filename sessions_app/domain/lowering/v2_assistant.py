@@ -10,10 +10,10 @@ from sessions_app.domain.dialects.opencode_v2 import provider_state
 from sessions_app.domain.dialects.opencode_v2.schemas import TOOL_CONTENT
 from sessions_app.domain.dialects.opencode_v2.shape import Mismatch
 from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
+from sessions_app.domain.wire.lowered import CanonicalMessage, Lowered, LoweringError, Origin
 
 from .dedupe import deduped
 from .drop import loses_reasoning
-from .types import CanonicalMessage, Lowered, LoweringError, Origin
 
 type _Json = dict[str, Any]
 

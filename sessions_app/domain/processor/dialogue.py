@@ -9,7 +9,7 @@ from typing import Any
 
 from sessions_app.domain import dialects, lowering
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 
 from .items import Draft, Speaker
 from .machine import Price, Processor

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 
 LEAST_THINKING: Final = 1024
 """The smallest budget that Anthropic takes (wire-rules 1a)."""

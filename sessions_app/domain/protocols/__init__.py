@@ -10,15 +10,15 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from sessions_app.domain.building import undisturbed
+from sessions_app.domain.collector import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sessions_app.domain.lowering.types import Body, Lowered, Provenance
     from sessions_app.domain.protocols.checking import RuleFacts
-    from sessions_app.domain.target import ProtocolName, Target
-    from sessions_app.domain.verdict import Verdict, Violation
+    from sessions_app.domain.wire.lowered import Body, Lowered, Provenance
+    from sessions_app.domain.wire.target import ProtocolName, Target
+    from sessions_app.domain.wire.verdict import Verdict, Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def judge(body: Body, target: Target) -> Verdict:
     The body must already end in the prompt that would be sent ("continue", design 2), so that tail rules speak of the
     request.
     """
-    from sessions_app.domain.verdict import Verdict
+    from sessions_app.domain.wire.verdict import Verdict
 
     protocol = REGISTRY[target.protocol]
     found = protocol.check(body.body, target, body.provenance)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Origin, Provenance
-from sessions_app.domain.protocols.models import ModelFacts, model_facts
-from sessions_app.domain.target import Target
-from sessions_app.domain.verdict import Certainty, Violation
+from sessions_app.domain.wire.lowered import Origin, Provenance
+from sessions_app.domain.wire.models import ModelFacts, model_facts
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Certainty, Violation
 
 type Tag = Literal["P", "T", "R"]
 type Pointer = tuple[str | int, ...]

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
 from sessions_app.domain.lowering.v1 import NOBODY, is_blank
 from sessions_app.domain.lowering.v1_packages import OPENROUTER, SDK_KEYS, SIGNED_BY, has_state, package_of
-from sessions_app.domain.target import Target
-
-from .providers import COMPATIBLE, PROVIDERS
+from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
+from sessions_app.domain.wire.providers import COMPATIBLE, PROVIDERS
+from sessions_app.domain.wire.target import Target
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.\-]*):")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, NoReturn
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import CanonicalMessage, Lowered, LoweringError, Origin
+from sessions_app.domain.wire.lowered import CanonicalMessage, Lowered, LoweringError, Origin
 
 type Part = dict[str, Any]
 type CachePolicy = str | Mapping[str, Any]

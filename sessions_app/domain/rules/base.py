@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from sessions_app.domain.judging import judged_requests, verdict_on
 from sessions_app.domain.lowering.shared import Requests
-from sessions_app.domain.lowering.types import Body, LoweringError
 from sessions_app.domain.model import Message, Part, Session, ToolPart
 from sessions_app.domain.repair import Operation
-from sessions_app.domain.target import Target, infer_target
 from sessions_app.domain.turns import Turn, turns
-from sessions_app.domain.verdict import Verdict, Violation
-from sessions_app.domain.verdicts import judged_requests, verdict_on
+from sessions_app.domain.wire.lowered import Body, LoweringError
+from sessions_app.domain.wire.target import Target, infer_target
+from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .ops import wire_call_id
 

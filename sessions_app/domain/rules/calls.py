@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from sessions_app.domain.lowering.dedupe import winners
 from sessions_app.domain.model import Message, Part, StepStartPart, TextPart, ToolPart
 from sessions_app.domain.repair import Edit, Operation
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 from .base import Choice, Context, Finding, Rule, refused
 from .ops import (

@@ -7,9 +7,9 @@ from typing import Any
 
 from sessions_app.domain.jsjson import loads
 from sessions_app.domain.lowering.replay import replayed
-from sessions_app.domain.lowering.types import LoweringError
 from sessions_app.domain.model import CompactionPart, Message
 from sessions_app.domain.repair import REMOVE, Edit
+from sessions_app.domain.wire.lowered import LoweringError
 
 from .base import Choice, Context, Finding, Rule
 from .ops import edit_message, edit_part, edit_session

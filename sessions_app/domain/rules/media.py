@@ -11,7 +11,7 @@ from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.model import FilePart, Message, Part, ToolPart
 from sessions_app.domain.protocols.media import MIB, DataUrl, data_url, sniff
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 from .base import Choice, Context, Finding, Rule, refused
 from .ops import edit_message, edit_part, is_v2, replace_part

@@ -8,7 +8,7 @@ from typing import Any
 
 from sessions_app.domain.model import Message, ToolPart
 from sessions_app.domain.repair import Edit
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 from .base import Choice, Context, Finding, Rule, Severity, refused
 from .calls import OPEN_STATUSES, rename

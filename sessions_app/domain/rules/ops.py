@@ -11,7 +11,7 @@ from sessions_app.domain.ids import mint_between
 from sessions_app.domain.jsjson import dumps, loads
 from sessions_app.domain.model import Message, Part, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.target import Target
 
 UNKNOWN_OUTCOME = "Tool call interrupted, outcome unknown (closed by Suture: no result was stored)"
 """The synthetic error of a call that never got a result; it claims neither success nor failure (rules 4.4)."""

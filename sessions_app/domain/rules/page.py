@@ -17,10 +17,10 @@ _WORDS = {
 }
 _HEAD = """# The rules
 
-What can be wrong with a stored session, who refuses it, and what Suture does about it. The severity is the one where the session's own
-target refuses it; where it is accepted, the finding is at risk or info and says so. *Safe* repairs lose no user text, no answer and no
-executed tool's output; *lossy* ones drop something and are a choice; *by hand* means that nothing is done unless you name a choice.
-Statements marked "not verified" are inferred.
+What can be wrong with a stored session, who refuses it, and what Suture does about it. The severity is the one where
+the session's own target refuses it; where it is accepted, the finding is at risk or info and says so. *Safe* repairs
+lose no user text, no answer and no executed tool's output; *lossy* ones drop something and are a choice; *by hand*
+means that nothing is done unless you name a choice. Statements marked "not verified" are inferred.
 """
 
 

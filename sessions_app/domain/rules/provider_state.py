@@ -15,9 +15,9 @@ from sessions_app.domain.model import (
     TextPart,
     ToolPart,
 )
-from sessions_app.domain.protocols.models import model_facts
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
 from sessions_app.domain.turns import attempts
+from sessions_app.domain.wire.models import model_facts
 
 from .base import Choice, Context, Finding, Rule, refused
 from .content import blank

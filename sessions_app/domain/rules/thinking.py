@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sessions_app.domain.lowering.drop import loses_tools
 from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
 from sessions_app.domain.turns import steps
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 from .base import Choice, Context, Finding, Rule, refused
 from .content import blank, holds_answer

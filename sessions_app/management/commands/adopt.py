@@ -46,9 +46,8 @@ class Command(SutureCommand):
             self.result({"into": into, "dry_run": dry_run, "sessions": [outcome.document() for outcome in outcomes]})
         else:
             for one in outcomes:
-                self.tell(
-                    f"{one.id}  {one.title}: {one.outcome}, {one.messages} messages, {one.parts} parts. {one.why}".rstrip()
-                )
+                size = f"{one.messages} messages, {one.parts} parts"
+                self.tell(f"{one.id}  {one.title}: {one.outcome}, {size}. {one.why}".rstrip())
                 for left in one.left_out:
                     self.tell(f"  left out: {left.table} {left.id}: {left.reason}")
                 if one.repair:

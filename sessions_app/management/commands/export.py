@@ -19,10 +19,10 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
-from sessions_app.services.facts import is_native, store_facts
 from sessions_app.services.filerepair import session_target
 from sessions_app.services.handback.handing import FORMS, WORDS, HandBackRefused, Handed, HandOptions, handed
 from sessions_app.services.repairing import RepairOptions
+from sessions_app.services.storefacts import is_native, store_facts
 from sessions_app.stores.base import Store
 
 _BINARY = ("database", "tree")

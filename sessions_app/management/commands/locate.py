@@ -10,9 +10,9 @@ from typing import Any
 
 from sessions_app import stores
 from sessions_app.domain import dialects
+from sessions_app.domain.judging import verdict
 from sessions_app.domain.locate import Location, locate, raised_by
-from sessions_app.domain.target import infer_target
-from sessions_app.domain.verdicts import verdict
+from sessions_app.domain.wire.target import infer_target
 from sessions_app.management.base import (
     SutureCommand,
     open_path,

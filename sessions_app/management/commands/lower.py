@@ -11,8 +11,8 @@ from typing import Any
 from sessions_app.domain import dialects
 from sessions_app.domain.jsjson import dumps, line
 from sessions_app.domain.lowering import body, lower
-from sessions_app.domain.lowering.types import Lowered, LoweringError, Origin
 from sessions_app.domain.ndjson import lower_line
+from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
 from sessions_app.management.base import (
     BAD_USAGE,
     FOUND_IT,

@@ -12,9 +12,9 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, OperationError
 from sessions_app.domain.rules import Context, find_all
 from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
-from sessions_app.services.facts import is_native, session_facts, store_facts
 from sessions_app.services.filerepair import FileOptions, file_repair
-from sessions_app.services.handback.storewide import HIDING
+from sessions_app.services.handback.storereport import HIDING
+from sessions_app.services.storefacts import is_native, session_facts, store_facts
 from sessions_app.stores.base import Store
 
 

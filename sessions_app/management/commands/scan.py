@@ -20,9 +20,9 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
-from sessions_app.services.facts import QUICK_SECONDS, is_native, session_facts, store_facts
 from sessions_app.services.filerepair import session_target
-from sessions_app.services.handback.storewide import StoreReport, store_report
+from sessions_app.services.handback.storereport import StoreReport, store_report
+from sessions_app.services.storefacts import QUICK_SECONDS, is_native, session_facts, store_facts
 from sessions_app.stores.base import Store, StoreError
 
 _FAILING = {

@@ -24,10 +24,10 @@ from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.models import Session
 from sessions_app.selectors.rows import session_rows
-from sessions_app.services.facts import session_facts, store_facts
 from sessions_app.services.reading import stored_id
 from sessions_app.services.repairing import RepairOptions
 from sessions_app.services.rulesversion import rules_version
+from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.base import Store, StoreError
 from sessions_app.stores.intake import disarm
 from sessions_app.stores.sqlite.store import SqliteStore

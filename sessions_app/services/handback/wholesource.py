@@ -10,13 +10,13 @@ from pathlib import Path
 from sessions_app import stores
 from sessions_app.models import ImportJob, Source
 from sessions_app.services.audit import audit_record
+from sessions_app.services.handback.storereport import strays_changes, strays_remove
 from sessions_app.services.importing import source_sync
 from sessions_app.services.writing import RepairRefused
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.changes import GuardRefused
 
 from .adopting import Adopted, adopt
-from .storewide import strays_changes, strays_remove
 
 
 def source_tidy(*, source: Source, actor: str, now: datetime, face: str = "web") -> tuple[str, int]:

@@ -1,7 +1,8 @@
 """opencode's SQLite database: reading, guarded writing, facts, damage."""
 
+from sessions_app.stores.sqlite.inspection import DatabaseFacts, Orphans, counts, facts, orphans, stored_size
+
 from .damage import Check, Recovered, quick_check, recover
-from .facts import DatabaseFacts, Orphans, counts, facts, orphans, stored_size
 from .store import SqliteStore
 
 __all__ = [

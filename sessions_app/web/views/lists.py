@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 
 from sessions_app.models import Source
 from sessions_app.selectors.filters import HAS, REPAIRED, SessionFilter, Term
+from sessions_app.selectors.savedviews import views_for
 from sessions_app.selectors.sessions import (
     session_by_any_id,
     session_facets,
@@ -21,7 +22,6 @@ from sessions_app.selectors.sessions import (
     session_tally,
     top_findings,
 )
-from sessions_app.selectors.views import views_for
 from sessions_app.web import present
 from sessions_app.web.columns import COLUMNS, chosen_columns, column_heads, reader_columns
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, page_number, wants_partial

@@ -17,7 +17,7 @@ from sessions_app.models import Part
 from sessions_app.selectors.timeline import part_value
 from sessions_app.services.audit import audit_record
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, wants_partial, whole
-from sessions_app.web.parts import is_image, part_files
+from sessions_app.web.partcards import is_image, part_files
 from sessions_app.web.text import plain
 
 STEP_LINES = 400

@@ -15,9 +15,9 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.domain import dialects
-from sessions_app.domain.target import PROTOCOLS
-from sessions_app.domain.verdict import Verdict, Violation
-from sessions_app.domain.verdicts import verdict as judge
+from sessions_app.domain.judging import verdict as judge
+from sessions_app.domain.wire.target import PROTOCOLS
+from sessions_app.domain.wire.verdict import Verdict, Violation
 from sessions_app.selectors.payloads import NoTarget, Payload, PayloadOptions, lowered_payload
 from sessions_app.selectors.rows import session_rows
 from sessions_app.web import present

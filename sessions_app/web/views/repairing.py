@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
+from sessions_app.domain.judging import verdict_on
 from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import REGISTRY, Context, find_all
 from sessions_app.domain.rules.base import Finding
-from sessions_app.domain.target import PROTOCOLS, default_target
-from sessions_app.domain.verdicts import verdict_on
+from sessions_app.domain.wire.target import PROTOCOLS, default_target
 from sessions_app.models import Session
 from sessions_app.services.repairing import (
     Actor,
@@ -31,7 +31,7 @@ from sessions_app.services.writing import RepairRefused
 from sessions_app.web import present
 from sessions_app.web.conversation import conversation, payload
 from sessions_app.web.diff import Diff, block_diff, row_change_diff
-from sessions_app.web.findings import ACCEPTS, REJECTS
+from sessions_app.web.findingcards import ACCEPTS, REJECTS
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, load_session
 from sessions_app.web.shell import session_shell
 

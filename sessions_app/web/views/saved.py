@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from sessions_app.models import SavedView
-from sessions_app.services.views import ViewRefused, view_change, view_delete, view_save
+from sessions_app.services.savedviews import ViewRefused, view_change, view_delete, view_save
 from sessions_app.web.columns import chosen_columns
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock
 

@@ -16,10 +16,10 @@ from sessions_app.selectors.sessions import sessions_by_stored_id
 from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
-from sessions_app.web.findings import finding_cards
+from sessions_app.web.findingcards import finding_cards
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
 from sessions_app.web.orders import ORDERS, order_context
-from sessions_app.web.parts import part_card
+from sessions_app.web.partcards import part_card
 from sessions_app.web.rail import fault_rail
 from sessions_app.web.shell import session_shell
 from sessions_app.web.transcript import PRINTED, markdown, piece

@@ -12,7 +12,7 @@ from sessions_app.models import Message
 from sessions_app.selectors.history import repair_page
 from sessions_app.selectors.timeline import session_outline
 from sessions_app.services.handback.handing import WORDS, forms_of
-from sessions_app.web.findings import finding_cards
+from sessions_app.web.findingcards import finding_cards
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number
 from sessions_app.web.shell import session_shell
 

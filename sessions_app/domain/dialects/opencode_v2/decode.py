@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.building import undisturbed
+from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.model import (
     Message,
     Part,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, Block, Message, View
 from sessions_app.domain.protocols.checking import lone_surrogates, objects, survey, text_of
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 BODY_LIMIT = 32 * 1024 * 1024
 

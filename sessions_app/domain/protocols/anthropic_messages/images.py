@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sessions_app.domain.protocols.anthropic_messages.view import Block, View
 from sessions_app.domain.protocols.checking import Pointer, objects, text_of
 from sessions_app.domain.protocols.media import MIB, Sniffed, sniff
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 EDGE = 8000
 MANY = 20

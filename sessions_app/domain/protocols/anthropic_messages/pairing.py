@@ -8,7 +8,7 @@ from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages.view import Block, Group, View
 from sessions_app.domain.protocols.checking import Tag, text_of
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")

@@ -8,7 +8,7 @@ from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages.view import View
 from sessions_app.domain.protocols.checking import Pointer, objects
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 MAX_MARKS = 4
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessions_app.domain.lowering.types import Provenance
 from sessions_app.domain.protocols.anthropic_messages import content, images, pairing, parameters, thinking
 from sessions_app.domain.protocols.anthropic_messages.facts import FACTS, OLDER, OLDER_SOFT
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, read
 from sessions_app.domain.protocols.checking import Request, objects, run
-from sessions_app.domain.protocols.models import model_facts
-from sessions_app.domain.target import Target
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.lowered import Provenance
+from sessions_app.domain.wire.models import model_facts
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Violation
 
 CHECKS = (
     pairing.malformed_calls,

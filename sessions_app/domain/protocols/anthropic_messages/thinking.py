@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, Block, Group, View
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 _FIRST = (
     "Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a final `assistant`"

@@ -10,11 +10,11 @@ import json
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import BlockOrigins, Body, Lowered, LoweringError, Origin
 from sessions_app.domain.lowering.v1 import JS_SPACE
 from sessions_app.domain.lowering.v1_packages import ANTHROPIC, package_of
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, decoded_text, grouped, prompt, unsupported
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, LoweringError, Origin
+from sessions_app.domain.wire.target import Target
 
 type _Blocks = list[tuple[dict[str, Any], Origin]]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sessions_app.domain.lowering.types import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
 from sessions_app.domain.protocols.v2_common import (
     IMAGES,
     CacheMarks,
@@ -19,7 +18,8 @@ from sessions_app.domain.protocols.v2_common import (
     unsupported,
     user_media,
 )
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
+from sessions_app.domain.wire.target import Target
 
 _ROUTE: Final = "Anthropic Messages"
 _NATIVE_SYSTEM: Final = "claude-opus-4-8"

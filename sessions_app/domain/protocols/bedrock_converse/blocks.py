@@ -9,7 +9,7 @@ from typing import Any
 
 from sessions_app.domain.protocols.bedrock_converse.claude import PREFIX
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 MEMBERS = (
     "text",

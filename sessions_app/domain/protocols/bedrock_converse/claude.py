@@ -9,7 +9,7 @@ from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages import rules as messages
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 PREFIX = "The model returned the following errors: "
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from sessions_app.domain.lowering.types import Provenance
 from sessions_app.domain.protocols.bedrock_converse import blocks
 from sessions_app.domain.protocols.bedrock_converse.blocks import Message, View
 from sessions_app.domain.protocols.bedrock_converse.claude import claude_rules
 from sessions_app.domain.protocols.bedrock_converse.facts import FACTS
 from sessions_app.domain.protocols.checking import Request, Tag, objects, run, text_of
-from sessions_app.domain.target import Target
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.lowered import Provenance
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Violation
 
 _ALTERNATE = (
     "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import BlockOrigins, Body, Lowered, Origin
 from sessions_app.domain.lowering.v1 import JS_SPACE, is_blank
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, grouped, prompt, unsupported
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, Origin
+from sessions_app.domain.wire.target import Target
 
 type _Blocks = list[tuple[dict[str, Any], Origin]]
 

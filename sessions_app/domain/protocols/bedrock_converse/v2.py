@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sessions_app.domain.lowering.types import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
 from sessions_app.domain.protocols.v2_common import (
     CacheMarks,
     CachePolicy,
@@ -17,7 +16,8 @@ from sessions_app.domain.protocols.v2_common import (
     text_of,
     unsupported,
 )
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
+from sessions_app.domain.wire.target import Target
 
 _ROUTE: Final = "Bedrock Converse"
 _IMAGE_FORMATS: Final = {

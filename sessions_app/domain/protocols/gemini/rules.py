@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.lowering.types import Provenance
 from sessions_app.domain.protocols.checking import (
     PAIRING,
     SCHEMA,
@@ -26,8 +25,9 @@ from sessions_app.domain.protocols.checking import (
     text_of,
 )
 from sessions_app.domain.protocols.gemini import schemas
-from sessions_app.domain.target import Target
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.lowered import Provenance
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Violation
 
 _ORPHAN = ("orphan-tool-use", "orphan-tool-result", "compaction-cuts-tool-pair")
 _ORDER = ("orphan-tool-result", "role-order", "compaction-cuts-tool-pair")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import BlockOrigins, Body, Lowered, Origin
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, prompt
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, Origin
+from sessions_app.domain.wire.target import Target
 
 type _Parts = list[tuple[dict[str, Any], Origin]]
 

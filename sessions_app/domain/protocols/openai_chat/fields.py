@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sessions_app.domain.protocols.checking import lone_surrogates, survey
 from sessions_app.domain.protocols.openai_chat.view import Call, Message, View
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 ID_LIMIT = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.openai_chat.view import Call, Message, Turn, View
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 DASHSCOPE = "<400> InternalError.Algo.InvalidParameter: "
 _MUST = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessions_app.domain.lowering.types import Provenance
 from sessions_app.domain.protocols.checking import Request, objects, run
 from sessions_app.domain.protocols.openai_chat import fields, pairing, servers
 from sessions_app.domain.protocols.openai_chat.facts import FACTS
 from sessions_app.domain.protocols.openai_chat.profiles import profile_named
 from sessions_app.domain.protocols.openai_chat.view import read
-from sessions_app.domain.target import Target
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.lowered import Provenance
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Violation
 
 CHECKS = (
     fields.broken_text,

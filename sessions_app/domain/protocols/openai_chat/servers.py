@@ -9,7 +9,7 @@ from itertools import pairwise
 from sessions_app.domain.protocols.checking import Tag
 from sessions_app.domain.protocols.openai_chat.pairing import DASHSCOPE
 from sessions_app.domain.protocols.openai_chat.view import Call, View
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 _FIREWORKS_EXTRA = ("reasoning", "reasoning_details", "cache_control", "tool_name", "extra_content")
 SKIP_SIGNATURE = "skip_thought_signature_validator"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, Lowered, Origin, Path
 from sessions_app.domain.lowering.v1_packages import package_of
-from sessions_app.domain.protocols.providers import COMPATIBLE
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, decoded_text, prompt, unsupported
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import Body, Lowered, Origin, Path
+from sessions_app.domain.wire.providers import COMPATIBLE
+from sessions_app.domain.wire.target import Target
 
 SYSTEM_PLACEHOLDER: Final = {"role": "system", "content": "(the client's system prompt)"}
 """Stands for the client's system message, so that indexes are the provider's (design 6)."""

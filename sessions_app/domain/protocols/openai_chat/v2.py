@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, CanonicalMessage, Lowered, Origin, Path, Provenance
 from sessions_app.domain.protocols.v2_common import (
     IMAGES,
     CachePolicy,
@@ -16,7 +15,8 @@ from sessions_app.domain.protocols.v2_common import (
     unsupported,
     user_media,
 )
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import Body, CanonicalMessage, Lowered, Origin, Path, Provenance
+from sessions_app.domain.wire.target import Target
 
 from .v1 import SYSTEM_PLACEHOLDER
 

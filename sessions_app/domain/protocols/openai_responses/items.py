@@ -9,7 +9,7 @@ from typing import Any
 
 from sessions_app.domain.protocols.checking import Pointer, Request, lone_surrogates, objects, survey, text_of
 from sessions_app.domain.protocols.media import data_url, sniff
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.verdict import Violation
 
 ID_LIMIT = 64
 NAME_LIMIT = 128

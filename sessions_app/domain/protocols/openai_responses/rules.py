@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessions_app.domain.lowering.types import Provenance
 from sessions_app.domain.protocols.checking import Request, objects, run, text_of
 from sessions_app.domain.protocols.openai_responses import items, pairing
 from sessions_app.domain.protocols.openai_responses.facts import FACTS
 from sessions_app.domain.protocols.openai_responses.items import View
-from sessions_app.domain.target import Target
-from sessions_app.domain.verdict import Violation
+from sessions_app.domain.wire.lowered import Provenance
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Violation
 
 CHECKS = (
     items.broken_text,

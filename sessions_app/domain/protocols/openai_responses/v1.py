@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.lowering.types import Body, Lowered, Origin, Path, Provenance
 from sessions_app.domain.lowering.v1_packages import MANTLE, SDK_KEYS, package_of
 from sessions_app.domain.protocols.v1_prompt import prompt, unsupported
-from sessions_app.domain.target import Target
+from sessions_app.domain.wire.lowered import Body, Lowered, Origin, Path, Provenance
+from sessions_app.domain.wire.target import Target
 
 _WITHOUT_IDS: Final = frozenset({"@ai-sdk/openai", "@ai-sdk/azure", MANTLE, "@ai-sdk/github-copilot"})
 """Packages that are handed no item ids (9.5)."""

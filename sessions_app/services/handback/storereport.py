@@ -16,7 +16,7 @@ from sessions_app.models.repairs import new_public_id
 from sessions_app.services.writing import full_backup, journal
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.sqlite.damage import Check, quick_check
-from sessions_app.stores.sqlite.facts import ORPHAN_CAP, Orphans, orphans
+from sessions_app.stores.sqlite.inspection import ORPHAN_CAP, Orphans, orphans
 from sessions_app.stores.sqlite.store import SqliteStore
 
 HIDING = (

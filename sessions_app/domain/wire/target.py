@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
-from .model import ReasoningPart
+from sessions_app.domain.model import ReasoningPart
 
 if TYPE_CHECKING:
-    from .model import Message, Session
+    from sessions_app.domain.model import Message, Session
 
 type ProtocolName = Literal["anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"]
 
@@ -60,7 +60,7 @@ def make_target(
     the provider's own gets that protocol's usual package. ``base_url`` recognises a server whose provider id says
     nothing."""
     # Imported here: the table lies in the package of the protocols, which itself needs this module.
-    from .protocols.providers import DEFAULT_PACKAGE, OLDER_ANTHROPIC, route
+    from sessions_app.domain.wire.providers import DEFAULT_PACKAGE, OLDER_ANTHROPIC, route
 
     way = route(provider, model, base_url)
     wire = protocol or way.protocol

@@ -12,23 +12,22 @@ from ninja.responses import Status
 from pydantic import Field
 
 from sessions_app import stores
+from sessions_app.api.access import found, session_for_reading, session_for_repair
+from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require
+from sessions_app.api.problems import Problem, ProblemOut
+from sessions_app.api.repairs import refused, repair_document
+from sessions_app.api.schemas import Id, RepairOut, SourceJobOut
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.models import Source
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.handback.recovery import source_recover
-from sessions_app.services.handback.storewide import hidden_counts, hidden_sessions, store_report
+from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
 from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
 from sessions_app.services.writing import RepairRefused
 from sessions_app.stores.base import StoreError
 from sessions_app.tasks import import_enqueue
-
-from .access import found, session_for_reading, session_for_repair
-from .auth import REPAIR, SOURCES, VIEW, actor, require
-from .problems import Problem, ProblemOut
-from .repairs import refused, repair_document
-from .schemas import Id, RepairOut, SourceJobOut
 
 router = Router(tags=["stores"])
 

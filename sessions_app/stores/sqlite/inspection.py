@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .connection import quoted
+from sessions_app.stores.sqlite.connection import quoted
 
 if TYPE_CHECKING:
-    from .store import SqliteStore
+    from sessions_app.stores.sqlite.store import SqliteStore
 
 ORPHAN_CAP = 1_000
 """Orphans are listed up to this many of each kind."""

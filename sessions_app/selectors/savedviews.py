@@ -8,8 +8,7 @@ from django.db.models import Q
 from django.http import QueryDict
 
 from sessions_app.models import SavedView
-
-from .filters import SessionFilter
+from sessions_app.selectors.filters import SessionFilter
 
 BUILT_IN: tuple[tuple[str, str, str], ...] = (
     ("repair", "Needs repair", "health=blocked&health=at-risk"),

@@ -19,7 +19,7 @@ from sessions_app.models import Source
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.handback.recovery import path_recover, recovered_words, source_recover
-from sessions_app.services.handback.storewide import hidden_counts, hidden_sessions, store_report
+from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
 from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
 from sessions_app.services.writing import RepairRefused

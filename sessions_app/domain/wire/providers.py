@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sessions_app.domain.target import ProtocolName
+    from sessions_app.domain.wire.target import ProtocolName
 
 ANTHROPIC = "@ai-sdk/anthropic"
 COMPATIBLE = "@ai-sdk/openai-compatible"

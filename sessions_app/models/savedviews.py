@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from .sessions import Session
+from sessions_app.models.sessions import Session
 
 
 class SavedView(models.Model):

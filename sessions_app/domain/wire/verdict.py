@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .target import Target
+from sessions_app.domain.wire.target import Target
 
 type Certainty = Literal["measured", "documented", "reported", "uncertain"]
 """measured: seen on the wire by a recording; documented: vendor spec (A); reported: verbatim in a public thread (B);

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from .lowering import LoweringError
-from .lowering.shared import Requests
-from .model import Session
-from .protocols import judge
-from .target import ProtocolName, Target, Thinking, default_targets
-from .verdict import Verdict
+from sessions_app.domain.lowering import LoweringError
+from sessions_app.domain.lowering.shared import Requests
+from sessions_app.domain.model import Session
+from sessions_app.domain.protocols import judge
+from sessions_app.domain.wire.target import ProtocolName, Target, Thinking, default_targets
+from sessions_app.domain.wire.verdict import Verdict
 
 NEXT_PROMPT: Final = "continue"
 """The user message that a history is judged with (design 2)."""

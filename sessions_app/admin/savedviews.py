@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from django.contrib import admin
 
+from sessions_app.admin.base import TruthAdmin
 from sessions_app.models import IgnoredFinding, SavedView
-
-from .base import TruthAdmin
 
 
 @admin.register(SavedView)

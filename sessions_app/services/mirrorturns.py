@@ -16,10 +16,9 @@ from sessions_app.domain.processor.shapes import RowDrop, RowPut, Spent, Write
 from sessions_app.domain.scan import scan
 from sessions_app.models import Message, Part, Session, values
 from sessions_app.selectors.rows import session_rows
-from sessions_app.stores.turnstore import V2_REFUSED, summed
-
-from .mirror import session_write
-from .scanning import scan_write
+from sessions_app.services.mirror import session_write
+from sessions_app.services.scanning import scan_write
+from sessions_app.stores.fileturns import V2_REFUSED, summed
 
 
 class MirrorRefused(Exception):

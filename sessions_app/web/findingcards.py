@@ -11,8 +11,7 @@ from sessions_app.domain.rules.base import Rule
 from sessions_app.models import Verdict
 from sessions_app.selectors.outline import Ignored
 from sessions_app.selectors.timeline import Fault
-
-from . import present
+from sessions_app.web import present
 
 type Claimed = Collection[tuple[str, Any]]
 """Rule and part of every finding of a session."""
