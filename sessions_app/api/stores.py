@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from django.http import HttpRequest
@@ -11,7 +10,6 @@ from ninja import Router, Schema
 from ninja.responses import Status
 from pydantic import Field
 
-from sessions_app import stores
 from sessions_app.api.access import found, session_for_reading, session_for_repair
 from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require
 from sessions_app.api.problems import Problem, ProblemOut
@@ -127,7 +125,7 @@ def source_store(request: HttpRequest, number: Id) -> Any:
     ]
     rules = {rule: count for rule, _, count in hidden_counts(source=source)}
     try:
-        with stores.open_store(Path(source.file), source.kind) as store:
+        with source.open_store() as store:
             report = store_report(store=store)
     except StoreError as problem:
         raise Problem(503, f"{problem.words} {problem.next_step}".strip()) from problem

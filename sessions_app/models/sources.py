@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import cast
+
 from django.db import models
+
+from sessions_app.stores import open_store
+from sessions_app.stores.base import Store, StoreKind
 
 
 class Source(models.Model):
@@ -65,6 +71,10 @@ class Source(models.Model):
     def file(self) -> str:
         """The file or folder that is read and written."""
         return self.stored_path or self.path
+
+    def open_store(self) -> Store:
+        """Its store, to be closed by the caller. Raises ``StoreError``."""
+        return open_store(Path(self.file), cast(StoreKind, self.kind))
 
 
 class SourceProblem(models.Model):

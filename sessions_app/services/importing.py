@@ -99,7 +99,7 @@ def source_import(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
         return False
     deadline = time.monotonic() + seconds
     try:
-        with stores.open_store(Path(job.source.file), job.source.kind) as store:
+        with job.source.open_store() as store:
             if job.started_at is None:
                 _begin(job, store, clock)
             facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)

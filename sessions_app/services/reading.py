@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from sessions_app import stores
 from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import scan
@@ -41,7 +39,7 @@ def session_refresh(*, session: Session, now: datetime) -> Refresh:
     if not (source.live or session.pending or session.imported_at is None):
         return Refresh(session_scan(session=session, now=now))
     try:
-        with stores.open_store(Path(source.file), source.kind) as store:
+        with source.open_store() as store:
             facts = store_facts(store=store, native=source.native, now=now, check=source.damage)
             return Refresh(session_read(session=session, store=store, facts=facts, now=now))
     except StoreError as problem:

@@ -93,7 +93,7 @@ def repair_plan(*, session: Session, options: RepairOptions, now: datetime, forc
     if session.imported_at is None:
         raise RepairRefused("store", session.error or "The rows of this session could not be read.")
     try:
-        with stores.open_store(Path(session.source.file), session.source.kind) as store:
+        with session.source.open_store() as store:
             facts = store_facts(store=store, native=session.source.native, now=now, check=session.source.damage)
             holders = tuple(store.holders()) if session.source.live else ()
     except StoreError as problem:
@@ -122,7 +122,7 @@ def repair_apply(
     now, and refused where they are others. Raises ``RepairRefused``: nothing was written then.
     """
     try:
-        with stores.open_store(Path(session.source.file), session.source.kind) as store:
+        with session.source.open_store() as store:
             planned = _plan_to_apply(session, store, options, expected_hash, force, now)
             repair = _repair_of(planned, actor, force, batch, now)
             return _write(repair, store, planned.rows, planned.plan.changes, actor, now, batch)
@@ -178,7 +178,7 @@ def changes_apply(
     """Write row changes that no rule planned (a compaction) to the session's file, as a repair of ``rows``. Raises
     ``RepairRefused``."""
     try:
-        with stores.open_store(Path(session.source.file), session.source.kind) as store:
+        with session.source.open_store() as store:
             repair = Repair(
                 session=session,
                 source=session.source,

@@ -56,7 +56,7 @@ def _whole(value: object) -> int:
 
 def _reopened(source: Source, message_id: str) -> list[tuple[str, int]]:
     try:
-        with stores.open_store(Path(source.file), source.kind) as store:
+        with source.open_store() as store:
             return _history(store, message_id)
     except StoreError:
         return []
@@ -73,7 +73,7 @@ def store_damage(*, store: Store, seconds: float = QUICK_SECONDS) -> list[str]:
 def source_facts(*, source: Source, now: datetime) -> Facts:
     """Facts of a source's store, none where it cannot be read just now."""
     try:
-        with stores.open_store(Path(source.file), source.kind) as store:
+        with source.open_store() as store:
             known = store_facts(store=store, native=source.native, now=now, check=source.damage)
             return replace(known, history=partial(_reopened, source))
     except StoreError:

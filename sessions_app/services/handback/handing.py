@@ -114,7 +114,7 @@ def session_handed(*, session: Session, form: Form, options: HandOptions, now: d
     """
     source = session.source
     try:
-        with stores.open_store(Path(source.file), source.kind) as store:
+        with source.open_store() as store:
             rows = store.read(stored_id(session))
             facts = store_facts(store=store, native=source.native, now=now)
             with handed(store=store, rows=rows, facts=facts, form=form, options=options, source=source.name) as made:

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 
-from sessions_app import stores
 from sessions_app.models import ImportJob, Source
 from sessions_app.services.audit import audit_record
 from sessions_app.services.handback.storereport import strays_changes, strays_remove
@@ -26,7 +24,7 @@ def source_tidy(*, source: Source, actor: str, now: datetime, face: str = "web")
     Raises ``RepairRefused``: nothing was written.
     """
     try:
-        with stores.open_store(Path(source.file), source.kind) as store:
+        with source.open_store() as store:
             count = len(strays_changes(store=store))
             repair = strays_remove(store=store, actor=actor, now=now)
     except (GuardRefused, StoreError) as refusal:
@@ -64,8 +62,8 @@ def source_adopt(
         raise RepairRefused("state", "Choose another source to bring them into.")
     try:
         with (
-            stores.open_store(Path(source.file), source.kind) as given,
-            stores.open_store(Path(into.file), into.kind) as target,
+            source.open_store() as given,
+            into.open_store() as target,
         ):
             outcomes = adopt(
                 source=given, target=target, session_ids=session_ids, actor=actor, now=now, dry_run=dry_run

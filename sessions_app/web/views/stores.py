@@ -3,7 +3,6 @@ store; and the relink of one session. Each address shows what would be done (GET
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from sessions_app import stores, tasks
+from sessions_app import tasks
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.models import Source
@@ -63,7 +62,7 @@ def _page(request: HtmxRequest, source: Source, status: int = 200, **more: objec
         "others": Source.objects.filter(kind=Source.Kind.SQLITE).exclude(pk=source.pk).order_by("name"),
     }
     try:
-        with stores.open_store(Path(source.file), source.kind) as opened:
+        with source.open_store() as opened:
             context["report"] = store_report(store=opened)
     except StoreError as problem:
         context["problem"] = f"{problem.words} {problem.next_step}".strip()
