@@ -28,6 +28,7 @@ class Usage:
 
     @property
     def total(self) -> int:
+        """All of them, each counted once."""
         return self.input + self.output + self.reasoning + self.cache_read + self.cache_write
 
 
@@ -73,30 +74,40 @@ class StepStart:
 
 @dataclass(frozen=True, slots=True)
 class TextStart:
+    """A block of text begins."""
+
     key: str
     metadata: Metadata = _NONE
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
+    """More of the text ``key``."""
+
     key: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextEnd:
+    """The text ``key`` is complete; ``metadata`` takes the place of what its start had, where there is any."""
+
     key: str
     metadata: Metadata = _NONE
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningStart:
+    """A block of thinking begins."""
+
     key: str
     metadata: Metadata = _NONE
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
+    """More of the thinking ``key``."""
+
     key: str
     text: str
 
@@ -111,18 +122,24 @@ class ReasoningEnd:
 
 @dataclass(frozen=True, slots=True)
 class ToolInputStart:
+    """The model begins a call: its name is known, its arguments are not."""
+
     call_id: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolInputDelta:
+    """More of the arguments' JSON text."""
+
     call_id: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolInputEnd:
+    """The arguments' text is complete; ``ToolCall`` says what it parses to."""
+
     call_id: str
 
 
@@ -153,12 +170,16 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
+    """The tool ran to its end."""
+
     call_id: str
     result: ToolOutput
 
 
 @dataclass(frozen=True, slots=True)
 class ToolError:
+    """The tool failed; ``error`` is what the model is told."""
+
     call_id: str
     error: str
 
@@ -182,6 +203,8 @@ class StepFinish:
 
 @dataclass(frozen=True, slots=True)
 class StreamError:
+    """The response failed; nothing follows."""
+
     failure: Failure
 
 

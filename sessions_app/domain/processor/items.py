@@ -33,6 +33,7 @@ class ProseItem(Item):
 
     @property
     def text(self) -> str:
+        """All of it so far."""
         if len(self.pieces) > 1:
             self.pieces = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
@@ -40,16 +41,18 @@ class ProseItem(Item):
 
 @dataclass(slots=True, eq=False)
 class TextItem(ProseItem):
-    pass
+    """What the model says."""
 
 
 @dataclass(slots=True, eq=False)
 class ReasoningItem(ProseItem):
-    pass
+    """What the model thinks; ``metadata`` holds its signature."""
 
 
 @dataclass(slots=True, eq=False)
 class ToolItem(Item):
+    """A call with what became of it. ``raw`` are pieces of the arguments' text, ``ran`` is when it began (ms)."""
+
     call_id: str = ""
     name: str = ""
     status: ToolStatus = "pending"
@@ -67,16 +70,21 @@ class ToolItem(Item):
 
     @property
     def settled(self) -> bool:
+        """Nothing more will come of it."""
         return self.status in ("completed", "error")
 
 
 @dataclass(slots=True, eq=False)
 class StepStartItem(Item):
+    """The mark before a step; ``snapshot`` names the state of the work tree ("" = none is kept)."""
+
     snapshot: str = ""
 
 
 @dataclass(slots=True, eq=False)
 class StepFinishItem(Item):
+    """The mark behind a step: why it ended and what it took; ``cost`` in dollars."""
+
     reason: str = ""
     usage: Usage = UNCOUNTED
     cost: float = 0
@@ -85,6 +93,8 @@ class StepFinishItem(Item):
 
 @dataclass(slots=True, eq=False)
 class PatchItem(Item):
+    """Files that the step changed since snapshot ``hash``."""
+
     hash: str = ""
     files: tuple[str, ...] = ()
 
@@ -121,6 +131,7 @@ class Draft:
     items: list[Item] = field(default_factory=list)
 
     def tools(self) -> list[ToolItem]:
+        """Its calls, in order."""
         return [item for item in self.items if isinstance(item, ToolItem)]
 
 

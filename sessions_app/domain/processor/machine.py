@@ -177,6 +177,7 @@ class Processor:
 
     @property
     def dirty(self) -> bool:
+        """Something changed that is not written yet."""
         return bool(self._changed or self._dropped or self._message_changed or self._spent)
 
     def _id(self, now: int) -> str:

@@ -27,11 +27,14 @@ class RowPut:
 
     @property
     def id(self) -> str:
+        """The row's own id."""
         return str(self.row["id"])
 
 
 @dataclass(frozen=True, slots=True)
 class RowDrop:
+    """The row with this id goes."""
+
     table: Table
     id: str
 
@@ -56,7 +59,8 @@ class Shape(Protocol):
     """How a dialect stores a turn."""
 
     @property
-    def dialect(self) -> Literal["opencode-v1", "opencode-v2"]: ...
+    def dialect(self) -> Literal["opencode-v1", "opencode-v2"]:
+        """The dialect whose rows it writes."""
 
     def changed(self, draft: Draft, items: Iterable[Item], now: int) -> Sequence[Write]:
         """Writes that bring these items of the message to what they are now."""
