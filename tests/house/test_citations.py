@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PLACES = ("sessions_app", "tests", "bench", "docs", "templates", "static")
+PLACES = (".ci", "sessions_app", "tests", "bench", "docs", "templates", "static")
 KINDS = {".py", ".md", ".json", ".html", ".css", ".js", ".toml", ".yaml", ""}
 EVIDENCE = ("docs/contract/", "tests/data/")
 """What rests on public reports, and names them by repository and number."""
@@ -29,7 +29,7 @@ REPORT = re.compile(r"\b(?:oc|cc|cx|ha|gc|ai|ll|omp)#\d+|github\.com/[\w.-]+/[\w
 
 
 def files() -> Iterator[Path]:
-    found = [path for place in PLACES for path in (ROOT / place).rglob("*")] + list(ROOT.glob("*"))
+    found = [path for place in PLACES for path in (ROOT / place).rglob("*")] + list(ROOT.glob("[!.]*"))
     for path in sorted(found):
         parts = path.relative_to(ROOT).parts
         if path.is_file() and path.suffix in KINDS and not {"node_modules", "__pycache__"} & set(parts):
@@ -97,6 +97,19 @@ def test_every_link_of_a_page_stays_in_the_repository_and_arrives() -> None:
             name, _, anchor = link.partition("#")
             if broken((path.parent / name).resolve() if name else path, anchor):
                 told.append(f"{path.relative_to(ROOT)}: {link}")
+    assert told == []
+
+
+def test_every_file_that_a_page_names_is_there() -> None:
+    named = re.compile(
+        r"`((?:sessions_app|domain|services|stores|models|web|api|tests|docs)/[\w./-]+\.(?:py|md|json))`"
+    )
+    told = []
+    for path in others():
+        if path.suffix == ".md" and "data" not in path.parts:
+            for name in named.findall(read(path)):
+                if not any((ROOT / top / name).is_file() for top in ("", "sessions_app", "sessions_app/domain")):
+                    told.append(f"{path.relative_to(ROOT)}: {name}")
     assert told == []
 
 
