@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (default: the process's own) and return its exit code.
 
     Commands end through ``SystemExit``; what comes back here went well. A setting that cannot be read is bad usage
-    (exit code 2, design 8), said in one line instead of a traceback.
+    (exit code 2, docs/commands.md), said in one line instead of a traceback.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sessions_app.settings")
     given = list(sys.argv[1:] if arguments is None else arguments)

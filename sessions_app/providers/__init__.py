@@ -1,4 +1,4 @@
-"""Live streams and probes through the providers' own SDKs (design 3): ``connect`` for turns, ``Line`` for single
+"""Live streams and probes through the providers' own SDKs: ``connect`` for turns, ``Line`` for single
 requests.
 
 The SDKs are the optional extra ``providers``; they are imported only where something is sent.

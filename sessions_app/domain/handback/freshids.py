@@ -1,8 +1,8 @@
-"""Sessions under fresh ids, every reference between them kept (issue C 5c).
+"""Sessions under fresh ids, every reference between them kept (docs/handing-back.md#export).
 
-``opencode import`` changes nothing over ids that it knows (format A5), so what is to be imported beside the original
-has to be called something else. The ids come out of what the session holds: the same rows always get the same ids,
-other rows get others.
+``opencode import`` changes nothing over ids that it knows (docs/contract/formats.md#a5), so what is to be imported
+beside the original has to be called something else. The ids come out of what the session holds: the same rows always
+get the same ids, other rows get others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _names(rows: SessionRows) -> Iterator[tuple[str, str]]:
     salt = bytes.fromhex(rows_hash(rows))
     session = rows.session
     known = parse_id(rows.id)
-    # Session ids run backwards, so that the newest sorts first (format A3).
+    # Session ids run backwards, so that the newest sorts first (docs/contract/formats.md#a3).
     stamp = known.stamp if known else _STAMPS - 1 - stamp_of(_time(session))
     yield rows.id, _id("ses_", stamp, salt, rows.id)
     stamps = dict(zip((str(row["id"]) for row in rows.messages), message_stamps(rows.messages), strict=True))
@@ -62,8 +62,8 @@ def _names(rows: SessionRows) -> Iterator[tuple[str, str]]:
 def message_stamps(messages: Sequence[Row]) -> list[int]:
     """An ascending stamp for each message, in the order given: its own time's, or just above the one before.
 
-    Where the ids wrap in the middle (format A8), what lies before the wrap is moved to just behind it, so that the
-    client's next id is the greatest again.
+    Where the ids wrap in the middle (docs/contract/formats.md#a8), what lies before the wrap is moved to just behind
+    it, so that the client's next id is the greatest again.
     """
     own = [stamp_of(_time(row)) for row in messages]
     wraps = [index for index in range(1, len(own)) if own[index] < own[index - 1] - _STAMPS // 2]

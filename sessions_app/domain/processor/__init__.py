@@ -1,4 +1,4 @@
-"""The turn processor (design 7): a provider's stream in, the parts of an assistant message out.
+"""The turn processor (docs/contract/design.md#7): a provider's stream in, the parts of an assistant message out.
 
 ``machine`` is the state machine, ``turn`` runs attempts and steps with it, ``dialogue`` a whole conversation;
 ``events`` is what streams say, ``shapes`` what is written. Everything from outside comes by ``ports``.

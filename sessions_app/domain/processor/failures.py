@@ -1,4 +1,4 @@
-"""Failures out of exceptions, and as rows hold them (format A3, B2)."""
+"""Failures out of exceptions, and as rows hold them (docs/contract/formats.md#a3, #b2)."""
 
 from __future__ import annotations
 

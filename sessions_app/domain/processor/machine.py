@@ -1,4 +1,5 @@
-"""The turn processor's state machine: events of a stream in, writes of one assistant message out (design 7).
+"""The turn processor's state machine: events of a stream in, writes of one assistant message out
+(docs/contract/design.md#7).
 
 It holds what the message is and which items changed since writes were last taken; it never waits, reads a clock or
 calls anything.
@@ -135,7 +136,8 @@ class Processor:
         self.ended = True
 
     def discard(self, now: int) -> None:
-        """Before a retry: settle what is pending and take everything of this attempt out of the message (design 7)."""
+        """Before a retry: settle what is pending and take everything of this attempt out of the message
+        (docs/contract/design.md#7)."""
         if self.executed:
             raise AssertionError("an attempt that executed a tool is never discarded")
         for item in self.draft.tools():
@@ -194,7 +196,8 @@ class Processor:
             self._add(StepStartItem(self._id(now), now, now, snapshot))
 
     def _begin_prose(self, kind: type[ProseItem], key: str, metadata: ev.Metadata, now: int) -> None:
-        """A block that nothing follows leaves no part: empty text is what providers refuse (rules 2.6)."""
+        """A block that nothing follows leaves no part: empty text is what providers refuse
+        (docs/contract/rules.md#2.6)."""
         self._prose.pop((kind, key), None)
         if metadata:
             self._open(kind, key, metadata, now)

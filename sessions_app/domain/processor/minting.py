@@ -1,5 +1,5 @@
-"""The one place where a turn's ids are made, in the client's own form (format A3, A8), and remembered for the attempt
-in flight."""
+"""The one place where a turn's ids are made, in the client's own form (docs/contract/formats.md#a3, #a8), and
+remembered for the attempt in flight."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sessions_app.domain.wire.target import Target
 
 LEAST_THINKING: Final = 1024
-"""The smallest budget that Anthropic takes (wire-rules 1a)."""
+"""The smallest budget that Anthropic takes (docs/contract/wire.md#1a)."""
 LEAST_RESPONSES: Final = 16
 """The smallest ``max_output_tokens`` of the Responses API."""
 

@@ -26,7 +26,7 @@ _CODES: Final = frozenset(
         "slow_down",
     }
 )
-"""Types of errors that come inside a stream, where no HTTP status speaks (wire-rules 0.1)."""
+"""Types of errors that come inside a stream, where no HTTP status speaks (docs/contract/wire.md#0.1)."""
 _WORDS: Final = re.compile(r"overloaded|too many requests|rate limit|temporarily unavailable|try again later", re.I)
 
 

@@ -41,7 +41,7 @@ class RowDrop:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """A step was paid for at ``at`` (milliseconds): sums of the session row grow (rules 0.3)."""
+    """A step was paid for at ``at`` (milliseconds): sums of the session row grow (docs/contract/rules.md#0.3)."""
 
     at: int
     cost: float

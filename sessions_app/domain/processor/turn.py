@@ -1,4 +1,5 @@
-"""Running a turn: a step's attempts with their retries, and steps until the model calls no more tools (design 7)."""
+"""Running a turn: a step's attempts with their retries, and steps until the model calls no more tools
+(docs/contract/design.md#7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The opencode-v1 shape: a row of table ``message`` and one of table ``part`` for each item (format A3)."""
+"""The opencode-v1 shape: a row of table ``message`` and one of table ``part`` for each item
+(docs/contract/formats.md#a3)."""
 
 from __future__ import annotations
 

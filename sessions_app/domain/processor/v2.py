@@ -1,5 +1,5 @@
 """The opencode-v2 shape, generations 2 and 3: an assistant row of table ``session_message`` with its content items
-(format B2).
+(docs/contract/formats.md#b2).
 
 Steps and patches have no item there; the message itself says how the step ended.
 """
