@@ -100,6 +100,12 @@ def test_every_link_of_a_page_stays_in_the_repository_and_arrives() -> None:
     assert told == []
 
 
+def test_every_decision_is_in_their_index() -> None:
+    pages = ROOT / "docs" / "decisions"
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", read(pages / "README.md"))
+    assert sorted(listed) == sorted(page.name for page in pages.glob("*.md") if page.name != "README.md")
+
+
 def test_every_file_that_a_page_names_is_there() -> None:
     named = re.compile(
         r"`((?:sessions_app|domain|services|stores|models|web|api|tests|docs)/[\w./-]+\.(?:py|md|json))`"

@@ -28,14 +28,16 @@ def members(cls: ast.ClassDef) -> Iterator[ast.FunctionDef]:
 
 
 def promised(trees: Iterable[ast.Module]) -> set[str]:
-    """Methods that a ``Protocol`` describes: who implements one need not say it again."""
+    """Methods that a ``Protocol`` or an abstract class describes: who implements one need not say it again."""
     return {
         method.name
         for tree in trees
         for cls in tree.body
-        if isinstance(cls, ast.ClassDef) and any(ast.unparse(base).startswith("Protocol") for base in cls.bases)
+        if isinstance(cls, ast.ClassDef)
         for method in members(cls)
         if ast.get_docstring(method) is not None
+        if any(ast.unparse(base).startswith(("Protocol", "ABC")) for base in cls.bases)
+        or any(ast.unparse(one) == "abstractmethod" for one in method.decorator_list)
     }
 
 
