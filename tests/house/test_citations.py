@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PLACES = (".ci", "sessions_app", "tests", "bench", "docs", "templates", "static")
 KINDS = {".py", ".md", ".json", ".html", ".css", ".js", ".toml", ".yaml", ""}
@@ -117,6 +119,30 @@ def test_every_file_that_a_page_names_is_there() -> None:
                 if not any((ROOT / top / name).is_file() for top in ("", "sessions_app", "sessions_app/domain")):
                     told.append(f"{path.relative_to(ROOT)}: {name}")
     assert told == []
+
+
+OLD_SPELLINGS = (
+    "(format A7)",
+    "format\n    B2, and",
+    "(rules 2.19, 2.25)",
+    "rules.md 2.5",
+    "(rules 4)",
+    "design 5",
+    "(design 2, verdict)",
+    "(wire-rules 6.1 step 5)",
+    "wire-rules 1b",
+    "(6.8 F18)",
+    "(C4)",
+    "(issue C 5)",
+    "issue 8",
+    "../shared/design.md",
+    "opencode-format.md",
+)
+
+
+@pytest.mark.parametrize("text", OLD_SPELLINGS)
+def test_an_old_spelling_is_seen(text: str) -> None:
+    assert OLD.search(unwrapped(f"{text}."))
 
 
 def test_nothing_is_cited_by_a_name_that_only_its_authors_know() -> None:
