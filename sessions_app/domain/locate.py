@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from sessions_app.domain.errorwords import TABLE, normalised
-from sessions_app.domain.errorwords.entries import ANTHROPIC, BEDROCK, Words
+from sessions_app.domain.errorwords import Known, known_words, normalised
 from sessions_app.domain.errorwords.reading import Place, Pointer, ids, messages, places
 from sessions_app.domain.lowering import body as lowered_body
 from sessions_app.domain.model import ToolPart
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
 
 TEXT_LIMIT = 64 * 1024
 """Characters of a pasted text that are read; an error says what it has to say long before."""
+
+UNKNOWN = Known(
+    re.compile(""), "", (), (), "Suture does not know these words; this is what they point at.", general=True
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def raised_by(location: Location, verdict: Verdict) -> list[Violation]:
 
     Claude's own words come from behind Bedrock too, where they are rule B12.
     """
-    behind = set(location.faults) if location.protocol == ANTHROPIC else set()
+    behind = set(location.faults) if location.protocol == "anthropic-messages" else set()
     return [
         violation
         for violation in verdict.violations
@@ -95,14 +98,14 @@ def _readings(texts: list[str]) -> Iterator[Location]:
         )
 
 
-def _entries(texts: list[str], anything: bool) -> list[Words]:
+def _entries(texts: list[str], anything: bool) -> list[Known]:
     """The entries whose words are there; one without rules where the words are unknown but point at something."""
     whole = normalised("\n".join(texts))
-    found = [entry for entry in TABLE if entry.pattern.search(whole)]
+    found = [entry for entry in known_words() if entry.pattern.search(whole)]
     exact = [entry for entry in found if not entry.general]
     if found or not anything:
         return exact or found
-    return [Words(re.compile(""), "", (), (), "Suture does not know these words; this is what they point at.")]
+    return [UNKNOWN]
 
 
 def _fitting(places: list[Place], protocol: str) -> Place | None:
@@ -113,7 +116,7 @@ def _fitting(places: list[Place], protocol: str) -> Place | None:
             not protocol
             or not place.protocol
             or place.protocol == protocol
-            or {place.protocol, protocol} == {ANTHROPIC, BEDROCK}
+            or {place.protocol, protocol} == {"anthropic-messages", "bedrock-converse"}
         ):
             return place
     return None
@@ -156,7 +159,7 @@ def _called(reading: Location, session: Session, target: Target | None) -> Targe
     own = target or infer_target(session)
     if own is None or not reading.protocol or own.protocol == reading.protocol:
         return own
-    if own.protocol == BEDROCK and reading.protocol == ANTHROPIC:
+    if own.protocol == "bedrock-converse" and reading.protocol == "anthropic-messages":
         return own
     return default_target(session, cast(ProtocolName, reading.protocol))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages import content, images, pairing, parameters, thinking
-from sessions_app.domain.protocols.anthropic_messages.facts import FACTS, OLDER, OLDER_SOFT
+from sessions_app.domain.protocols.anthropic_messages.table import OLDER, OLDER_SOFT, TABLE
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, read
 from sessions_app.domain.protocols.checking import Request, objects, run
 from sessions_app.domain.wire.lowered import Provenance
@@ -20,7 +20,7 @@ from sessions_app.domain.wire.verdict import Violation
 CHECKS = (
     pairing.malformed_calls,
     pairing.malformed_definitions,
-    content.broken_text,
+    content.whole_body,
     thinking.thinking_shape,
     thinking.cached_thinking,
     content.error_results,
@@ -52,7 +52,7 @@ CHECKS = (
 def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
     """Every rule the body breaks, what the API would say first coming first; warnings have certainty "uncertain"."""
     older = target.profile == OLDER
-    view = read(Request(body, target, provenance, FACTS, OLDER_SOFT if older else frozenset()), older)
+    view = read(Request(body, target, provenance, TABLE, OLDER_SOFT if older else frozenset()), older)
     return run(view.request, view, CHECKS)
 
 
