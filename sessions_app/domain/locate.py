@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from sessions_app.domain.bodies import body as lowered_body
 from sessions_app.domain.errorwords import Known, known_words, normalised
 from sessions_app.domain.errorwords.reading import Place, Pointer, ids, messages, places
-from sessions_app.domain.lowering import body as lowered_body
 from sessions_app.domain.model import ToolPart
 from sessions_app.domain.protocols import judge
 from sessions_app.domain.wire.lowered import Body, LoweringError, Origin
-from sessions_app.domain.wire.target import ProtocolName, Target, default_target, infer_target
+from sessions_app.domain.wire.names import ProtocolName
+from sessions_app.domain.wire.target import Target, default_target, infer_target
 
 if TYPE_CHECKING:
     from sessions_app.domain.model import Session

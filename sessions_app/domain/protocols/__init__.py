@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from sessions_app.domain.protocols.table import WireRule
     from sessions_app.domain.wire.lowered import Body, Lowered, Provenance
-    from sessions_app.domain.wire.target import ProtocolName, Target
+    from sessions_app.domain.wire.names import ProtocolName
+    from sessions_app.domain.wire.target import Target
     from sessions_app.domain.wire.verdict import Verdict, Violation
 
 

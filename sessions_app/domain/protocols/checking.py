@@ -11,14 +11,12 @@ from typing import Any, Protocol
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.protocols.table import WireRule
-from sessions_app.domain.wire.lowered import Origin, Provenance
+from sessions_app.domain.wire.lowered import NOBODY, Origin, Provenance
 from sessions_app.domain.wire.models import ModelFacts, model_facts
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 type Pointer = tuple[str | int, ...]
-
-NOWHERE = Origin("", "")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -49,7 +47,7 @@ class Request:
             found = self.provenance.get(pointer[:length])
             if found is not None:
                 return found
-        return NOWHERE
+        return NOBODY
 
     def broken(
         self,

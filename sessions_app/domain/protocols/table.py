@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sessions_app.domain.wire.target import ProtocolName
+from sessions_app.domain.wire.names import ProtocolName
 from sessions_app.domain.wire.verdict import Certainty, Tag
 
 SCHEMA, SEMANTIC, PAIRING, SIGNATURE = range(4)

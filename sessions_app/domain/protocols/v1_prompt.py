@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sessions_app.domain.lowering.v1 import NOBODY, is_blank
+from sessions_app.domain.lowering.v1 import is_blank
 from sessions_app.domain.lowering.v1_packages import OPENROUTER, SDK_KEYS, SIGNED_BY, has_state, package_of
-from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
+from sessions_app.domain.wire.lowered import NOBODY, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.providers import COMPATIBLE, PROVIDERS
 from sessions_app.domain.wire.target import Target
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from sessions_app.domain.bodies import Requests
 from sessions_app.domain.judging import judged_requests, verdict_on
-from sessions_app.domain.lowering.shared import Requests
 from sessions_app.domain.model import Message, Part, Session, ToolPart
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.turns import Turn, turns

@@ -31,11 +31,6 @@ from sessions_app.domain.protocols.table import (
     vendor_only,
 )
 
-OLDER = "anthropic-older"
-"""Profile of a server of unknown make that speaks this protocol: it is judged by what the corpus' strict provider
-refused (wire-rules 6.8 D). Rules marked ``vendor_only`` it let pass, in recordings, or is not known to have; A10o,
-which the vendor has given up (A11), it does enforce."""
-
 _MODIFIED = (
     "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must"
     " remain as they were in the original response."
@@ -577,3 +572,5 @@ _SETTINGS = (
 TABLE = by_code(*_CALLS_AND_RESULTS, *_CONTENT, *_THINKING, *_MEDIA, *_SETTINGS)
 
 OLDER_SOFT = vendor_only(TABLE)
+"""What the corpus' strict provider let pass, in recordings, or is not known to have. A10o, which the vendor has given
+up (A11), it does enforce."""
