@@ -10,20 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from sessions_app.domain.bodies import body as lowered_body
 from sessions_app.domain.errorwords import Known, known_words, normalised
 from sessions_app.domain.errorwords.reading import Place, Pointer, ids, messages, places
-from sessions_app.domain.model import ToolPart
+from sessions_app.domain.model import Session, ToolPart
 from sessions_app.domain.protocols import judge
+from sessions_app.domain.wire.callids import wire_forms
 from sessions_app.domain.wire.lowered import Body, LoweringError, Origin
 from sessions_app.domain.wire.names import ProtocolName
 from sessions_app.domain.wire.target import Target, default_target, infer_target
-
-if TYPE_CHECKING:
-    from sessions_app.domain.model import Session
-    from sessions_app.domain.wire.verdict import Verdict, Violation
+from sessions_app.domain.wire.verdict import Verdict, Violation
 
 TEXT_LIMIT = 64 * 1024
 """Characters of a pasted text that are read; an error says what it has to say long before."""
@@ -229,10 +227,6 @@ def _holders(session: Session, names: tuple[str, ...]) -> Iterator[Origin]:
         if message.id in wanted or (message.parent_id or "") in wanted:
             yield Origin(message.id, "")
         for part in message.parts:
-            called = isinstance(part, ToolPart) and _called_by(part.call_id, wanted)
+            called = isinstance(part, ToolPart) and not wanted.isdisjoint(wire_forms(part.call_id))
             if called or part.id in wanted or any(f'"{name}"' in part.raw for name in items):
                 yield Origin(message.id, part.id)
-
-
-def _called_by(call_id: str, wanted: set[str]) -> bool:
-    return call_id in wanted or re.sub(r"[^a-zA-Z0-9_-]", "_", call_id) in wanted
