@@ -7,7 +7,7 @@ take the text from there; ``errorwords`` reads pasted errors with its patterns; 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sessions_app.domain.wire.names import ProtocolName
@@ -82,6 +82,11 @@ def says(
     """``Words`` with the usual ``text`` and further ones by name; ``faults`` is a list with blanks between."""
     named = {"": text, **texts} if text else texts
     return Words(reads, tuple(faults.split()), means, named, speaks, general)
+
+
+def only_read(words: Words) -> Words:
+    """The words for a rule that says it otherwise itself: read alike, never written."""
+    return replace(words, texts={})
 
 
 def rule(

@@ -29,6 +29,7 @@ from sessions_app.domain.protocols.table import (
     TWICE,
     by_code,
     half_characters,
+    only_read,
     rule,
     says,
     unchecked,
@@ -87,7 +88,7 @@ _SERVERS = (
             NO_RESULT,
             _MUST + "(insufficient tool messages following tool_calls message)",
         ),
-        UNANSWERED,
+        only_read(UNANSWERED),
         note="O1 in other words.",
     ),
     rule(

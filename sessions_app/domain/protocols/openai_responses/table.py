@@ -28,6 +28,7 @@ from sessions_app.domain.protocols.table import (
     TWICE,
     by_code,
     half_characters,
+    only_read,
     rule,
     says,
     unchecked,
@@ -270,7 +271,7 @@ TABLE = by_code(
             "Reasoning is sent with neither its encrypted content nor an id that the server holds.",
             _ABSENT,
         ),
-        _NOT_KEPT,
+        only_read(_NOT_KEPT),
         note="In the words of R12 or R9.",
     ),
     rule(
