@@ -86,7 +86,8 @@ class Requests:
 
     def _key(self, target: Target) -> Hashable:
         """What the lowering looks at in a target: the package only for media in results and for the two fixes
-        (wire-rules 6.1 steps 5 and 6), the protocol only for a provider's own compaction (format B3)."""
+        (docs/contract/wire.md#6.1.5, #6.1.6), the protocol only for a provider's own compaction
+        (docs/contract/formats.md#b3)."""
         key = (target.provider, target.model, target.metadata_key)
         if self.session.dialect == "opencode-v2":
             return (*key, target.protocol if self._checkpoints else "")

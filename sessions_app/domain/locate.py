@@ -1,4 +1,6 @@
-"""From an error text to the rule, the position and the stored part (rules.md 3, wire-rules 0.1, issue B item 7).
+"""From an error text to the rule, the position and the stored part.
+
+Facts: docs/contract/rules.md#3, docs/contract/wire.md#0.1.
 
 The text may be a bare message, a provider's JSON, JSON wrapped in JSON by gateways, or a log with lines around it.
 Indexes in it count messages of the request, so with a session the history is lowered the same way and the body's

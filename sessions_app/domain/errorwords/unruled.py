@@ -1,5 +1,7 @@
-"""Words that belong to no wire rule: sizes, whoever says it, and the words of the client itself (rules.md 2.10, 2.19 to
-2.32; wire-rules 6.8 F6, F15, F18)."""
+"""Words that belong to no wire rule: sizes, whoever says it, and the words of the client itself.
+
+Facts: docs/contract/rules.md#2.10, #2.19 to #2.32; docs/contract/wire.md#f6, #f15, #f18.
+"""
 
 from __future__ import annotations
 

@@ -117,10 +117,12 @@ def _tool_lines(part: ToolPart) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
+    """As much of an output as the client lets a summary see."""
     return text if len(text) <= LONGEST_OUTPUT else text[:LONGEST_OUTPUT] + "\n[truncated]"
 
 
 def attached(mime: Any, filename: Any) -> str:
+    """The line that stands for a file."""
     return f"[Attached {mime}: {filename or 'file'}]"
 
 

@@ -1,5 +1,5 @@
-"""What every protocol's rules share: the request under judgement, and how a broken rule is written down (wire-rules 0,
-6.6)."""
+"""What every protocol's rules share: the request under judgement, and how a broken rule is written down
+(docs/contract/wire.md#0, #6.6)."""
 
 from __future__ import annotations
 
@@ -158,11 +158,13 @@ class Judged(Protocol):
     """A body as its protocol's checks read it."""
 
     @property
-    def request(self) -> Request: ...
+    def request(self) -> Request:
+        """The request under judgement."""
+        ...
 
 
 def broken_text(view: Judged) -> Iterator[Violation]:
     """A31: half surrogate pairs make the body no JSON. Inside ``arguments`` they are escaped once more and do no harm
-    (wire-rules 6.7 C5)."""
+    (docs/contract/wire.md#c5)."""
     if survey(view.request.body)[1]:
         yield from half_characters(view.request)

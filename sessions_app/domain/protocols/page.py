@@ -12,8 +12,9 @@ from sessions_app.domain.protocols.table import WireRule
 
 _HEAD = """# Wire rules
 
-What each wire format refuses in a replayed history, in which words, and what that means. The page is made from the
-tables that checks and the reader of pasted errors use (`table.py` in each package of `sessions_app/domain/protocols/`).
+What each wire format refuses in a replayed history, in which words, and what that means; each number leads to the
+facts behind it. The page is made from the tables that checks and the reader of pasted errors use (`table.py` in each
+package of `sessions_app/domain/protocols/`).
 The check that raises a rule names its code: look for `"A7"` in the package. Every rule that can be raised has a history
 that breaks it beside the nearest that does not, in `tests/protocols/` (`PAIRS`).
 
@@ -56,7 +57,7 @@ def page() -> str:
 def _row(rule: WireRule) -> str:
     text = next((text for words in rule.words for text in words.texts.values()), "")
     cells = (
-        rule.code,
+        f"[{rule.code}](contract/wire.md#{rule.code.lower()})" if rule.code.isalnum() else rule.code,
         rule.certainty if rule.checked else "-",
         rule.tag if rule.checked else "-",
         "own" if rule.vendor_only else "",

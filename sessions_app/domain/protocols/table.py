@@ -14,7 +14,8 @@ from sessions_app.domain.wire.names import ProtocolName
 from sessions_app.domain.wire.verdict import Certainty, Tag
 
 SCHEMA, SEMANTIC, PAIRING, SIGNATURE = range(4)
-"""The order in which a provider is believed to look (wire-rules 1b, notes): what it would say first comes first."""
+"""The order in which a provider is believed to look (docs/contract/wire.md#1b, notes): what it would say
+first comes first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +99,7 @@ def rule(
     vendor_only: bool = False,
     note: str = "",
 ) -> WireRule:
+    """A rule that a check raises."""
     return WireRule(code, tag, certainty, rank, words, vendor_only, note)
 
 

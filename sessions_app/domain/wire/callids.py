@@ -1,4 +1,4 @@
-"""What becomes of a call id on its way to a provider (wire-rules 6.1 step 9.2c, d)."""
+"""What becomes of a call id on its way to a provider (docs/contract/wire.md#6.1.9.2c, #6.1.9.2d)."""
 
 from __future__ import annotations
 

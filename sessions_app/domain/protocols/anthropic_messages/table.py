@@ -1,4 +1,4 @@
-"""The rules of the Anthropic Messages API (wire-rules 1b)."""
+"""The rules of the Anthropic Messages API (docs/contract/wire.md#1b)."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ _CALLS_AND_RESULTS = (
             SAME_ID,
             "{position}: `tool_use` ids must be unique",
         ),
-        note="Told before A4 (6.7 C8).",
+        note="Told before A4, [as recorded](contract/wire.md#c8).",
     ),
     rule(
         "A4",
@@ -341,7 +341,7 @@ _THINKING = (
             earlier="{position}: an earlier assistant turn with `tool_use` does not start with thinking (allowed: not"
             " the final turn)",
         ),
-        note="Manual thinking, as recorded (6.7 C9); adaptive models and earlier turns: a warning.",
+        note="Manual thinking, [as recorded](contract/wire.md#c9); adaptive models and earlier turns: a warning.",
     ),
     rule(
         "A21b",

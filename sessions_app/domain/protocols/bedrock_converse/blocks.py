@@ -32,19 +32,24 @@ _DOCUMENT = re.compile(r"[a-zA-Z0-9\-()\[\]]+( [a-zA-Z0-9\-()\[\]]+)*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """One member of ``messages`` with its blocks."""
+
     role: str
     index: int
     content: list[dict[str, Any]]
 
     @property
     def position(self) -> str:
+        """As the service writes it."""
         return f"messages.{self.index}"
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("messages", self.index)
 
     def block(self, index: int) -> Pointer:
+        """The path of one of its blocks."""
         return ("messages", self.index, "content", index)
 
     def members(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -55,21 +60,26 @@ class Message:
                 yield index, member
 
     def has(self, *names: str) -> bool:
+        """It holds a block of one of these kinds."""
         return any(name in block for block in self.content for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     messages: list[Message]
 
     @property
     def claude(self) -> bool:
+        """The model behind the service is Claude."""
         model = self.request.target.model.lower()
         return "claude" in model or "anthropic" in model
 
 
 def read(request: Request) -> View:
+    """The view of a body."""
     listed = request.list_of("messages")
     messages = [
         Message(text_of(data.get("role")), index, objects(data.get("content"))) for index, data in enumerate(listed)

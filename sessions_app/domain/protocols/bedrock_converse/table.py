@@ -1,4 +1,7 @@
-"""The rules of AWS Bedrock Converse (wire-rules 5b). Behind it Claude and Mistral speak in their own words."""
+"""The rules of AWS Bedrock Converse (docs/contract/wire.md#5b).
+
+Behind it Claude and Mistral speak in their own words.
+"""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Content:
+    """One member of ``contents``, with the number of calls and responses among its parts."""
+
     role: str
     index: int
     parts: list[dict[str, Any]]
@@ -47,22 +49,28 @@ class Content:
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("contents", self.index)
 
     @property
     def position(self) -> str:
+        """As the API writes it."""
         return f"contents[{self.index}]"
 
     def part(self, index: int) -> Pointer:
+        """The path of one of its parts."""
         return ("contents", self.index, "parts", index)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     contents: list[Content]
 
     def neighbour(self, content: Content, step: int) -> Content | None:
+        """The content ``step`` places further, None beyond either end."""
         place = content.index + step
         return self.contents[place] if 0 <= place < len(self.contents) else None
 

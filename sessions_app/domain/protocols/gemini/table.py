@@ -1,4 +1,4 @@
-"""The rules of Gemini's generateContent (wire-rules 4b)."""
+"""The rules of Gemini's generateContent (docs/contract/wire.md#4b)."""
 
 from __future__ import annotations
 

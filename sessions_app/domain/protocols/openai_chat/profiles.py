@@ -14,6 +14,8 @@ from sessions_app.domain.protocols.openai_chat.table import NOT_PROBED
 
 @dataclass(frozen=True, slots=True)
 class Profile:
+    """What is known of a server (or of all whose make is not known)."""
+
     title: str
     rules: frozenset[str] = frozenset()
     soft: frozenset[str] = NOT_PROBED

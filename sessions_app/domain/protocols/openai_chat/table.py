@@ -1,4 +1,4 @@
-"""The rules of OpenAI Chat Completions and of its strict compatible servers (wire-rules 2b, 2c)."""
+"""The rules of OpenAI Chat Completions and of its strict compatible servers (docs/contract/wire.md#2b, #2c)."""
 
 from __future__ import annotations
 

@@ -47,23 +47,29 @@ class Item:
 
     @property
     def id(self) -> str:
+        """The item's own id, "" where it has none."""
         return text_of(self.data.get("id"))
 
     @property
     def call_id(self) -> str:
+        """The id of the call that it is or answers."""
         return text_of(self.data.get("call_id"))
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("input", self.index)
 
     @property
     def position(self) -> str:
+        """As the API writes it."""
         return f"input[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     items: list[Item]
     stateless: bool
@@ -72,6 +78,7 @@ class View:
 
 
 def read(request: Request, gateway: bool) -> View:
+    """The view of a body; ``gateway`` as in ``View``."""
     items = [
         Item(text_of(data.get("type")) or ("message" if "role" in data else ""), index, data)
         for index, data in enumerate(request.list_of("input"))

@@ -1,7 +1,7 @@
-"""The rules of the OpenAI Responses API (wire-rules 3b).
+"""The rules of the OpenAI Responses API (docs/contract/wire.md#3b).
 
-``R-size`` and ``R-media`` are what wire-rules 3a and rules 2.3, 2.10 say about sizes and images; they have no number of
-their own.
+``R-size`` and ``R-media`` are what docs/contract/wire.md#3a and docs/contract/rules.md#2.3, #2.10 say about sizes and
+images; they have no number of their own.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ TABLE = by_code(
             " function_call_output",
         ),
         says("", TWICE, SAME_ID, call="call_id '{id}' of {position} is already used by {earlier}"),
-        note="A second output is refused (rules 2.11 has the text); a second call alone is a warning (C).",
+        note="A second output is refused ([its text](contract/rules.md#2.11)); a second call alone is a warning (C).",
     ),
     rule(
         "R9",
@@ -240,7 +240,7 @@ TABLE = by_code(
             image=STRING_TOO_LONG.replace("{position}", "{position}.image_url"),
         ),
         says(r"invalid input: array too long", "context-overflow", OVERFLOW, items=ARRAY_TOO_LONG),
-        note="Limits of section 3a, which have no number.",
+        note="[Limits](contract/wire.md#3a) that have no number.",
     ),
     rule(
         "R12",
@@ -301,7 +301,7 @@ TABLE = by_code(
             "The image data you provided does not represent a valid image. Please check your input and try again with"
             " one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
         ),
-        note="Texts of rules 2.3, which have no number.",
+        note="[Texts](contract/rules.md#2.3) that have no number.",
     ),
     half_characters(),
 )
