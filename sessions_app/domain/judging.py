@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from sessions_app.domain.lowering import LoweringError
-from sessions_app.domain.lowering.shared import Requests
+from sessions_app.domain.bodies import Requests
 from sessions_app.domain.model import Session
 from sessions_app.domain.protocols import judge
-from sessions_app.domain.wire.target import ProtocolName, Target, Thinking, default_targets
+from sessions_app.domain.wire.lowered import LoweringError
+from sessions_app.domain.wire.names import ProtocolName
+from sessions_app.domain.wire.target import Target, Thinking, default_targets
 from sessions_app.domain.wire.verdict import Verdict
 
 NEXT_PROMPT: Final = "continue"

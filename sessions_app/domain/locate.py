@@ -1,4 +1,6 @@
-"""From an error text to the rule, the position and the stored part (rules.md 3, wire-rules 0.1, issue B item 7).
+"""From an error text to the rule, the position and the stored part.
+
+Facts: docs/contract/rules.md#3, docs/contract/wire.md#0.1.
 
 The text may be a bare message, a provider's JSON, JSON wrapped in JSON by gateways, or a log with lines around it.
 Indexes in it count messages of the request, so with a session the history is lowered the same way and the body's
@@ -10,23 +12,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from sessions_app.domain.errorwords import TABLE, normalised
-from sessions_app.domain.errorwords.entries import ANTHROPIC, BEDROCK, Words
+from sessions_app.domain.bodies import body as lowered_body
+from sessions_app.domain.errorwords import Known, known_words, normalised
 from sessions_app.domain.errorwords.reading import Place, Pointer, ids, messages, places
-from sessions_app.domain.lowering import body as lowered_body
-from sessions_app.domain.model import ToolPart
+from sessions_app.domain.model import Session, ToolPart
 from sessions_app.domain.protocols import judge
+from sessions_app.domain.wire.callids import wire_forms
 from sessions_app.domain.wire.lowered import Body, LoweringError, Origin
-from sessions_app.domain.wire.target import ProtocolName, Target, default_target, infer_target
-
-if TYPE_CHECKING:
-    from sessions_app.domain.model import Session
-    from sessions_app.domain.wire.verdict import Verdict, Violation
+from sessions_app.domain.wire.names import ProtocolName
+from sessions_app.domain.wire.target import Target, default_target, infer_target
+from sessions_app.domain.wire.verdict import Verdict, Violation
 
 TEXT_LIMIT = 64 * 1024
 """Characters of a pasted text that are read; an error says what it has to say long before."""
+
+UNKNOWN = Known(
+    re.compile(""), "", (), (), "Suture does not know these words; this is what they point at.", general=True
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,7 @@ def raised_by(location: Location, verdict: Verdict) -> list[Violation]:
 
     Claude's own words come from behind Bedrock too, where they are rule B12.
     """
-    behind = set(location.faults) if location.protocol == ANTHROPIC else set()
+    behind = set(location.faults) if location.protocol == "anthropic-messages" else set()
     return [
         violation
         for violation in verdict.violations
@@ -95,14 +99,14 @@ def _readings(texts: list[str]) -> Iterator[Location]:
         )
 
 
-def _entries(texts: list[str], anything: bool) -> list[Words]:
+def _entries(texts: list[str], anything: bool) -> list[Known]:
     """The entries whose words are there; one without rules where the words are unknown but point at something."""
     whole = normalised("\n".join(texts))
-    found = [entry for entry in TABLE if entry.pattern.search(whole)]
+    found = [entry for entry in known_words() if entry.pattern.search(whole)]
     exact = [entry for entry in found if not entry.general]
     if found or not anything:
         return exact or found
-    return [Words(re.compile(""), "", (), (), "Suture does not know these words; this is what they point at.")]
+    return [UNKNOWN]
 
 
 def _fitting(places: list[Place], protocol: str) -> Place | None:
@@ -113,7 +117,7 @@ def _fitting(places: list[Place], protocol: str) -> Place | None:
             not protocol
             or not place.protocol
             or place.protocol == protocol
-            or {place.protocol, protocol} == {ANTHROPIC, BEDROCK}
+            or {place.protocol, protocol} == {"anthropic-messages", "bedrock-converse"}
         ):
             return place
     return None
@@ -156,7 +160,7 @@ def _called(reading: Location, session: Session, target: Target | None) -> Targe
     own = target or infer_target(session)
     if own is None or not reading.protocol or own.protocol == reading.protocol:
         return own
-    if own.protocol == BEDROCK and reading.protocol == ANTHROPIC:
+    if own.protocol == "bedrock-converse" and reading.protocol == "anthropic-messages":
         return own
     return default_target(session, cast(ProtocolName, reading.protocol))
 
@@ -225,10 +229,6 @@ def _holders(session: Session, names: tuple[str, ...]) -> Iterator[Origin]:
         if message.id in wanted or (message.parent_id or "") in wanted:
             yield Origin(message.id, "")
         for part in message.parts:
-            called = isinstance(part, ToolPart) and _called_by(part.call_id, wanted)
+            called = isinstance(part, ToolPart) and not wanted.isdisjoint(wire_forms(part.call_id))
             if called or part.id in wanted or any(f'"{name}"' in part.raw for name in items):
                 yield Origin(message.id, part.id)
-
-
-def _called_by(call_id: str, wanted: set[str]) -> bool:
-    return call_id in wanted or re.sub(r"[^a-zA-Z0-9_-]", "_", call_id) in wanted

@@ -12,11 +12,13 @@ from importlib import import_module
 from typing import Any
 
 from sessions_app.domain import rowdoc
+from sessions_app.domain.bodies import written
 from sessions_app.domain.dialects import decode
-from sessions_app.domain.lowering import LoweringError, lower, written
+from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import Session
-from sessions_app.domain.wire.lowered import Lowered
-from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName, Target, make_target, parse_target
+from sessions_app.domain.wire.lowered import Lowered, LoweringError
+from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.target import Target, make_target, parse_target
 
 type Line = dict[str, Any]
 

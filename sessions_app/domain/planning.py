@@ -17,9 +17,8 @@ from sessions_app.domain.wire.lowered import Body, LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict
 
+from .bodies import Requests, body
 from .dialects import apply, compile, decode
-from .lowering import body
-from .lowering.shared import Requests
 from .model import Row, Session
 from .repair import Operation, OperationError, Plan, RowChange
 from .rowdoc import rows_hash

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.judging import judged_requests, verdict, verdicts
-from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName, Target, Thinking, infer_target, make_target
+from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.target import Target, Thinking, infer_target, make_target
 from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .model import ReasoningPart, Session

@@ -16,7 +16,7 @@ from typing import Any
 from sessions_app.domain.jsjson import encode
 from sessions_app.domain.processor.events import Event, Failure, StreamError, StreamFailed, Usage
 from sessions_app.domain.processor.ports import Connect, Execute, Feed, RequestBody
-from sessions_app.domain.wire.target import ProtocolName
+from sessions_app.domain.wire.names import ProtocolName
 
 from . import anthropic_messages, openai_chat, openai_responses
 from .endpoints import Endpoint

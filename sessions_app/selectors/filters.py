@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.http import QueryDict
 
-from sessions_app.domain.wire.target import PROTOCOLS
+from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.models import Finding, Message, Part, Repair, Session, Verdict
 
 HEALTH_WORDS = {

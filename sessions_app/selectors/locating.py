@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sessions_app.domain.errorwords.entries import ANTHROPIC
 from sessions_app.domain.locate import Location
 from sessions_app.models import Verdict
 
@@ -30,7 +29,7 @@ class Raiser:
 def sessions_raising(locations: Sequence[Location]) -> tuple[Raiser, ...]:
     """Sessions that would raise the error, those with the same ids in it first."""
     rules = {rule for location in locations for rule in location.rules}
-    behind = {fault for location in locations if location.protocol == ANTHROPIC for fault in location.faults}
+    behind = {fault for location in locations if location.protocol == "anthropic-messages" for fault in location.faults}
     ids = {name for location in locations for name in location.ids}
     if not rules:
         return ()

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sessions_app.domain import lowering
-from sessions_app.domain.lowering import Body, Lowered, Origin
+from sessions_app.domain.bodies import written
+from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import Message, Part, Session
 from sessions_app.domain.planning import applied
 from sessions_app.domain.repair import Plan
+from sessions_app.domain.wire.lowered import Body, Lowered, Origin
 from sessions_app.domain.wire.target import Target
 
 type State = Literal["sent", "merged", "added", "not-sent", "kept", "removed", "changed", "inserted"]
@@ -76,8 +77,8 @@ def sent_order(session: Session, target: Target) -> Order:
 
     Raises ``LoweringError`` where the client cannot build a request.
     """
-    lowered = lowering.lower(session, target, repairs=False)
-    body = lowering.written(lowered, session, target)
+    lowered = lower(session, target, repairs=False)
+    body = written(lowered, session, target)
     sent = list(_sent(lowered, body))
     stored = [row for message in session.messages for row in _as_stored(message)]
     used = {row.at for row in sent}

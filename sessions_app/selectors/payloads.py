@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from django.db.models import QuerySet
 
-from sessions_app.domain import dialects, jsjson, lowering
+from sessions_app.domain import bodies, dialects, jsjson, lowering
 from sessions_app.domain import model as domain
-from sessions_app.domain.lowering import LoweringError
 from sessions_app.domain.secrets import masked_deeply
+from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target, infer_target, parse_target
 from sessions_app.models import Session
 
@@ -74,7 +74,7 @@ def lowered_payload(decoded: domain.Session, options: PayloadOptions) -> Payload
         lowered = lowering.lower(decoded, target, repairs=not options.as_stored)
         if options.canonical:
             return Payload(target, _text(lowered.messages, options))
-        body = lowering.written(lowered, decoded, target)
+        body = bodies.written(lowered, decoded, target)
     except LoweringError as refusal:
         return Payload(target, error={"kind": refusal.kind, "message": refusal.words})
     places = {_pointer(path): (origin.message, origin.part) for path, origin in body.provenance.items()}

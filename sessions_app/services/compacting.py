@@ -14,12 +14,13 @@ from django.conf import settings
 from django.db.models import Q
 
 from sessions_app.domain import dialects, model, rowdoc
+from sessions_app.domain.bodies import body
 from sessions_app.domain.judging import verdict
-from sessions_app.domain.lowering import LoweringError, body
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.processor.events import Usage
 from sessions_app.domain.processor.summary import compaction_changes
 from sessions_app.domain.repair import RowChange
+from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict
 from sessions_app.models import Compaction, Repair, Session, values

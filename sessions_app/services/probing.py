@@ -12,13 +12,13 @@ from typing import Any, Literal
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from sessions_app.domain import dialects, lowering, model, planning, rowdoc
+from sessions_app.domain import bodies, dialects, model, planning, rowdoc
 from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.locate import locate
-from sessions_app.domain.lowering import LoweringError
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.processor.events import UNCOUNTED, Failure, StreamFailed, Usage
 from sessions_app.domain.processor.requests import least_output, request_body
+from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target
 from sessions_app.models import Probe, Session, values
 from sessions_app.providers import Endpoint, Limits, Line, NotReachable, endpoint, stem_of
@@ -118,7 +118,7 @@ def probe_prepare(*, rows: SessionRows, options: ProbeOptions) -> Prepared:
         plan = planning.plan(decoded, target=target)
         decoded = dialects.decode(dialects.apply(rows, plan.changes))
     try:
-        body = lowering.body(decoded, target, repairs=False, next_prompt=NEXT).body
+        body = bodies.body(decoded, target, repairs=False, next_prompt=NEXT).body
     except LoweringError as problem:
         raise ProbeRefused("lowering", f"The client cannot build this request: {problem.words}") from problem
     request = request_body(body, target, output=least_output(target), stream=False)

@@ -12,7 +12,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from sessions_app.domain import dialects
-from sessions_app.domain.lowering import LoweringError
+from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.models import Session
 from sessions_app.selectors.orders import Order, OrderRow, repaired_order, sent_order
 from sessions_app.selectors.payloads import NoTarget, chosen_target

@@ -200,6 +200,13 @@ TEXTS = [
     ("messages.61.content.0.tool_use.input: Input should be a valid dictionary", "tool-input-malformed"),
     ("Tool call id was call_X but must be a-z, A-Z, 0-9, with a length of 9.", "call-id-charset"),
     (
+        "Invalid 'input[3].content[1].image_url': string too long. Expected a string with maximum length 20971520",
+        "media-rejected",
+    ),
+    ("Missing required parameter: 'input[22].summary'.", "history-shape-foreign"),
+    ("Missing required parameter: 'input[22].arguments'.", "tool-input-malformed"),
+    ("Missing required parameter: 'input[22].encrypted_content'.", "item-reference-missing"),
+    (
         "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_X. Each",
         "orphan-tool-result",
     ),
@@ -424,3 +431,17 @@ def test_an_error_cut_short_behind_its_position_is_still_known() -> None:
     assert found.rules == ("A21",)
     assert found.faults[0] == "thinking-not-first"
     assert found.position == "messages.209.content.0"
+
+
+def test_two_rules_in_the_same_words_are_both_read_with_the_faults_of_both() -> None:
+    first, *more = locate("Requests ending with a model turn are not supported.")
+
+    assert (first.rules, more) == (("G8", "G9"), [])
+    assert first.faults == ("assistant-tail", "history-shape-foreign", "media-rejected")
+
+
+def test_an_id_is_found_in_each_form_that_the_client_sends_it_in() -> None:
+    rows = session(user(text("q")), assistant(START, tool("functions.bash:0"), FINISH))
+    for sent in ("functions.bash:0", "functions_bash_0", "functions"):
+        found = locate(f"Duplicate tool call id {sent} in tool results", rows, make_target("acme", "m-1"))
+        assert [one.part for one in found] == ["m1p1"], sent

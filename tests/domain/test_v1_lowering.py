@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sessions_app.domain.bodies import body
 from sessions_app.domain.dialects import decode
-from sessions_app.domain.lowering import LoweringError, body, lower
+from sessions_app.domain.lowering import lower
 from sessions_app.domain.lowering.replay import opens_with_task
-from sessions_app.domain.wire.target import PROTOCOLS, ModelCapabilities, make_target
+from sessions_app.domain.wire.lowered import LoweringError
+from sessions_app.domain.wire.names import PROTOCOLS
+from sessions_app.domain.wire.target import ModelCapabilities, make_target
 from tests.domain.test_v1_parity import AFTER_TASK, TURNS
 from tests.domain.v1rows import (
     CHAT,

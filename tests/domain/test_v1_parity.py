@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from sessions_app.domain.bodies import body
 from sessions_app.domain.dialects import decode
-from sessions_app.domain.lowering import LoweringError, body
+from sessions_app.domain.wire.lowered import LoweringError
 from tests.domain.v1rows import corpus_rows, index, recorded_target, recording
 
 TURNS = [name for name, entry in index().items() if entry.get("parity")]

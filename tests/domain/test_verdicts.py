@@ -6,7 +6,8 @@ import pytest
 
 from sessions_app.domain.dialects import decode
 from sessions_app.domain.judging import verdict, verdicts
-from sessions_app.domain.wire.target import PROTOCOLS, make_target
+from sessions_app.domain.wire.names import PROTOCOLS
+from sessions_app.domain.wire.target import make_target
 from tests.domain.test_v1_parity import REFUSED, TURNS
 from tests.domain.v1rows import (
     CHAT,

@@ -10,9 +10,10 @@ import pytest
 
 from sessions_app.domain import dialects, jsjson
 from sessions_app.domain.dialects.opencode_v2 import compile_operations, decode_messages
-from sessions_app.domain.lowering import Lowered, lower
+from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import Message, OtherPart, ReasoningPart, Row, SessionRows, TextPart, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, Operation, OperationError
+from sessions_app.domain.wire.lowered import Lowered
 from sessions_app.domain.wire.target import Target
 from tests.lowering_v2.goldens import Golden, goldens, v2_rows
 from tests.paths import CORPUS

@@ -12,7 +12,7 @@ import pytest
 from sessions_app.domain import jsjson
 from sessions_app.domain.ndjson import lower_line
 from sessions_app.domain.wire.lowered import Body, LoweringError
-from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from tests.lowering_v2.goldens import Golden, goldens
 
 GOLDENS = goldens()

@@ -9,7 +9,7 @@ import pytest
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.ndjson import lower_line
-from sessions_app.domain.wire.target import PROTOCOLS
+from sessions_app.domain.wire.names import PROTOCOLS
 
 MESSAGE = {"id": "msg_1", "type": "user", "seq": 1, "data": '{"text":"hi","time":{"created":0}}'}
 TARGET = {"provider": "openai", "model": "gpt-x"}

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from sessions_app.domain import protocols
 from sessions_app.domain.wire.lowered import LoweringError
-from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from tests.lowering_v2.goldens import goldens
 from tests.lowering_v2.test_goldens import write
 

@@ -12,7 +12,8 @@ import pytest
 from sessions_app.domain import jsjson
 from sessions_app.domain.protocols import v2_common
 from sessions_app.domain.wire.lowered import Body, Lowered, LoweringError, Origin
-from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName, Target
+from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.target import Target
 
 TEXT = {"type": "text", "text": "t"}
 CALL = {"type": "tool-call", "id": "c", "name": "read", "input": {}}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sessions_app.domain import dialects
-from sessions_app.domain.lowering import body
+from sessions_app.domain.bodies import body
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.processor import (
     Dialogue,

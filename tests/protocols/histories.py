@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from sessions_app.domain.protocols import judge
 from sessions_app.domain.wire.lowered import Body
-from sessions_app.domain.wire.target import ProtocolName, Target, make_target
+from sessions_app.domain.wire.names import ProtocolName
+from sessions_app.domain.wire.target import Target, make_target
 from sessions_app.domain.wire.verdict import Verdict
 
 type Json = dict[str, Any]

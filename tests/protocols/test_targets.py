@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -142,8 +140,3 @@ def test_a_base_url_recognises_a_server_whose_id_says_nothing() -> None:
     assert route("mine", "m", "http://127.0.0.1:8080/v1").profile == "local"
     assert route("mine", "m", "https://notdeepseek.com/v1").profile == ""
     assert route("mine", "claude-y", "https://user:pw@api.anthropic.com:443").known
-
-
-@pytest.mark.parametrize("first", ["target", "protocols", "protocols.providers", "verdict"])
-def test_each_module_can_be_imported_first(first: str) -> None:
-    subprocess.run([sys.executable, "-c", f"import sessions_app.domain.{first}"], check=True)

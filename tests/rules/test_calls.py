@@ -6,6 +6,7 @@ import pytest
 
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.planning import applied, plan_dedupe, plan_drop
+from sessions_app.domain.wire.target import make_target
 
 from .build import (
     CHAT,
@@ -126,8 +127,9 @@ def test_dropping_every_later_use_of_an_id_is_wrong() -> None:
     assert [one.state["output"] for message in after.messages for one in message.tools()] == ["A", "B"]
 
 
-def test_a_renamed_id_differs_from_every_other_after_the_clients_scrub() -> None:
-    target = CLAUDE
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "Claude-Sonnet-4-5"])
+def test_a_renamed_id_differs_from_every_other_after_the_clients_scrub(model: str) -> None:
+    target = make_target("anthropic", model)
     history = V1(target).user("a").assistant(start(), tool("x.1"), tool("x_1_2"), finish(), target=KIMI)
     session = history.assistant(start(), tool("x:1"), finish(), target=KIMI).user("b").decoded()
     assert scanned(session, target).health == "blocked"

@@ -19,7 +19,8 @@ from sessions_app.domain.repair import inverted
 from sessions_app.domain.rules import REGISTRY, Rule
 from sessions_app.domain.rules.page import page
 from sessions_app.domain.scan import SessionScan, as_document, scan
-from sessions_app.domain.wire.target import PROTOCOLS, Target, make_target
+from sessions_app.domain.wire.names import PROTOCOLS
+from sessions_app.domain.wire.target import Target, make_target
 from tests.paths import CORPUS
 
 from .build import CHAT, CLAUDE, KIMI, V1, aborted, finish, scanned, start, text, tool

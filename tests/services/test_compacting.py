@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.domain import dialects, rowdoc
-from sessions_app.domain.lowering import body
+from sessions_app.domain.bodies import body
 from sessions_app.domain.model import CompactionPart, TextPart
 from sessions_app.domain.processor.summary import history_text
 from sessions_app.domain.wire.target import infer_target

@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 
 from sessions_app import stores
-from sessions_app.domain import dialects, lowering
-from sessions_app.domain.lowering import LoweringError
-from sessions_app.domain.wire.target import PROTOCOLS, default_target
+from sessions_app.domain import bodies, dialects
+from sessions_app.domain.wire.lowered import LoweringError
+from sessions_app.domain.wire.names import PROTOCOLS
+from sessions_app.domain.wire.target import default_target
 from sessions_app.models import Finding, Part, Session
 from sessions_app.selectors.orders import sent_order
 from tests.paths import CORPUS
@@ -100,7 +101,7 @@ def test_every_message_of_a_body_is_shown_and_every_part_it_names(protocol: str)
                 if target is None:
                     continue
                 try:
-                    body = lowering.body(session, target, repairs=False)
+                    body = bodies.body(session, target, repairs=False)
                 except LoweringError:
                     continue
                 order = sent_order(session, target)

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.errorwords.entries import ANTHROPIC, BEDROCK, CHAT, GEMINI, RESPONSES
-
 DEPTH_LIMIT = 6
 MESSAGES_LIMIT = 200
 
@@ -85,7 +83,7 @@ _ROW = re.compile(r"\[(\d+)\]\[\\?\"(info|parts)\\?\"\](?:\[(\d+)\])?(?:\[\\?\"(
 def places(text: str) -> Iterator[Place]:
     """Every position in the text, in the styles of all providers."""
     for match in _MEMBER.finditer(text):
-        yield Place(match[0], ("messages", _index(match[1]) - 1, "content", _index(match[2]) - 1), BEDROCK)
+        yield Place(match[0], ("messages", _index(match[1]) - 1, "content", _index(match[2]) - 1), "bedrock-converse")
     for match in _ANTHROPIC.finditer(text):
         yield Place(
             match[0],
@@ -94,16 +92,16 @@ def places(text: str) -> Iterator[Place]:
         )
     for match in _CHAT.finditer(text):
         inner = "tool_calls" if match[2] else "content"
-        yield Place(match[0], _pointer("messages", match[1], inner, match[2] or match[3]), CHAT)
+        yield Place(match[0], _pointer("messages", match[1], inner, match[2] or match[3]), "openai-chat")
     for match in _CHAT_WORDS.finditer(text):
         index = next(group for group in match.groups() if group)
-        yield Place(match[0], _pointer("messages", index), CHAT)
+        yield Place(match[0], _pointer("messages", index), "openai-chat")
     for match in _INPUT.finditer(text):
-        yield Place(match[0], _pointer("input", match[1], match[2] or "content", match[3]), RESPONSES)
+        yield Place(match[0], _pointer("input", match[1], match[2] or "content", match[3]), "openai-responses")
     for match in _CONTENTS.finditer(text):
-        yield Place(match[0], _pointer("contents", match[1], "parts", match[2]), GEMINI)
+        yield Place(match[0], _pointer("contents", match[1], "parts", match[2]), "gemini")
     for match in _GEMINI_WORDS.finditer(text):
-        yield Place(f"position {match[1]}", ("contents", max(_index(match[1]) - 1, 0)), GEMINI)
+        yield Place(f"position {match[1]}", ("contents", max(_index(match[1]) - 1, 0)), "gemini")
     for match in _ROW.finditer(text):
         pointer = _pointer("rows", match[1], "parts", match[3] if match[2] == "parts" else None)
         yield Place(match[0], (*pointer, match[4]) if match[4] else pointer, "")
@@ -113,8 +111,9 @@ def _dotted(text: str, match: re.Match[str]) -> str:
     """Groq writes ``'messages.8'``; "toolResult", "toolUse" and the service's own nouns are Bedrock's."""
     around = text[max(0, match.start() - 80) : match.end() + 40]
     if re.search(r"property '|role:assistant", around):
-        return CHAT
-    return BEDROCK if re.search(r"toolResult|toolUse|Message object|ContentBlock", around) else ANTHROPIC
+        return "openai-chat"
+    bedrock = re.search(r"toolResult|toolUse|Message object|ContentBlock", around)
+    return "bedrock-converse" if bedrock else "anthropic-messages"
 
 
 def _index(digits: str) -> int:

@@ -7,7 +7,7 @@ is rendered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -81,19 +81,24 @@ def _lines(message: Message) -> Iterator[str]:
         if said:
             yield "[User]: " + "\n".join(said)
     elif message.is_assistant:
-        for part in message.parts:
-            if isinstance(part, TextPart) and part.text:
-                yield f"[Assistant]: {part.text}"
-            elif isinstance(part, ReasoningPart) and part.text:
-                yield f"[Assistant reasoning]: {part.text}"
-            elif isinstance(part, ToolPart):
-                yield from _tool_lines(part)
+        yield from answer_lines(message, _tool_lines)
+
+
+def answer_lines(message: Message, tool_lines: Callable[[ToolPart], Iterator[str]]) -> Iterator[str]:
+    """An answer's parts, its calls as ``tool_lines`` tells them."""
+    for part in message.parts:
+        if isinstance(part, TextPart) and part.text:
+            yield f"[Assistant]: {part.text}"
+        elif isinstance(part, ReasoningPart) and part.text:
+            yield f"[Assistant reasoning]: {part.text}"
+        elif isinstance(part, ToolPart):
+            yield from tool_lines(part)
 
 
 def _user_text(part: Part) -> str | None:
     if isinstance(part, TextPart) and not part.ignored and isinstance(part.text, str) and part.text:
         return part.text
-    return _attached(part.mime, part.filename) if isinstance(part, FilePart) else None
+    return attached(part.mime, part.filename) if isinstance(part, FilePart) else None
 
 
 def _tool_lines(part: ToolPart) -> Iterator[str]:
@@ -107,17 +112,20 @@ def _tool_lines(part: ToolPart) -> Iterator[str]:
             yield f"[Tool result]: {CLEARED}"
             return
         output = part.state.get("output")
-        yield f"[Tool result]: {_shortened(output if isinstance(output, str) else jsjson.encode(output))}"
-        yield from (_attached(item.get("mime"), item.get("filename")) for item in _items(part.state.get("attachments")))
+        yield f"[Tool result]: {shortened(output if isinstance(output, str) else jsjson.encode(output))}"
+        yield from (attached(item.get("mime"), item.get("filename")) for item in members(part.state.get("attachments")))
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """As much of an output as the client lets a summary see."""
     return text if len(text) <= LONGEST_OUTPUT else text[:LONGEST_OUTPUT] + "\n[truncated]"
 
 
-def _attached(mime: Any, filename: Any) -> str:
+def attached(mime: Any, filename: Any) -> str:
+    """The line that stands for a file."""
     return f"[Attached {mime}: {filename or 'file'}]"
 
 
-def _items(value: Any) -> Iterable[dict[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
+def members(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects in a list, nothing for what is none."""
+    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())

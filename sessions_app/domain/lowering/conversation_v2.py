@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.model import Message, ReasoningPart, Session, TextPart, ToolPart
+from sessions_app.domain.model import Message, Session, ToolPart
 
-from .conversation import LONGEST_OUTPUT, Conversation
+from .conversation import Conversation, answer_lines, attached, members, shortened
 
 
 def conversation_v2(session: Session) -> Conversation:
@@ -33,20 +33,14 @@ def _lines(message: Message) -> Iterator[str]:
     if message.kind in ("user", "synthetic") and isinstance(text, str) and text:
         yield f"[User]: {text}"
     if message.kind == "user":
-        for file in _items(message.data.get("files")):
-            yield f"[Attached {file.get('mime')}: {file.get('name') or 'file'}]"
+        for file in members(message.data.get("files")):
+            yield attached(file.get("mime"), file.get("name"))
     elif message.kind == "shell":
         yield f"[Shell command]: {message.data.get('command')}"
         output = message.data.get("output")
         yield f"[Shell output]: {_shortened(output.get('output') if isinstance(output, dict) else output)}"
     elif message.is_assistant:
-        for part in message.parts:
-            if isinstance(part, TextPart) and part.text:
-                yield f"[Assistant]: {part.text}"
-            elif isinstance(part, ReasoningPart) and part.text:
-                yield f"[Assistant reasoning]: {part.text}"
-            elif isinstance(part, ToolPart):
-                yield from _tool(part)
+        yield from answer_lines(message, _tool)
 
 
 def _tool(part: ToolPart) -> Iterator[str]:
@@ -56,17 +50,12 @@ def _tool(part: ToolPart) -> Iterator[str]:
         error = part.state.get("error")
         yield f"[Tool error]: {_shortened(error.get('message') if isinstance(error, dict) else error)}"
     elif part.status == "completed":
-        for item in _items(part.state.get("content")):
+        for item in members(part.state.get("content")):
             if item.get("type") == "text":
                 yield f"[Tool result]: {_shortened(item.get('text'))}"
             else:
-                yield f"[Attached {item.get('mime')}: {item.get('name') or 'file'}]"
+                yield attached(item.get("mime"), item.get("name"))
 
 
 def _shortened(value: Any) -> str:
-    text = value if isinstance(value, str) else "" if value is None else jsjson.encode(value)
-    return text if len(text) <= LONGEST_OUTPUT else text[:LONGEST_OUTPUT] + "\n[truncated]"
-
-
-def _items(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return shortened(value if isinstance(value, str) else "" if value is None else jsjson.encode(value))

@@ -26,7 +26,7 @@ from sessions_app.domain.model import (
     TextPart,
     ToolPart,
 )
-from sessions_app.domain.wire.lowered import CanonicalMessage, Lowered, LoweringError, Origin
+from sessions_app.domain.wire.lowered import NOBODY, CanonicalMessage, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.target import Target
 
 from .dedupe import deduped
@@ -43,7 +43,6 @@ BUILD_AGAIN: Final = (
     " mode.\nYou are permitted to make file changes, run shell commands, and utilize your arsenal of tools as"
     " needed.\n</system-reminder>\n"
 )
-NOBODY: Final = Origin("", "")
 
 type _Block = tuple[dict[str, Any], Origin]
 

@@ -135,18 +135,8 @@ def _add_tool(
     origins: list[Origin],
     results: list[tuple[_Json, Origin]],
 ) -> None:
-    data = part.data
     hosted = part.provider_executed
-    if turn.generation == 1:
-        provider = data.get("provider", {})
-        executed, state, result_state = (
-            provider.get("executed"),
-            provider.get("metadata"),
-            provider.get("resultMetadata"),
-        )
-    else:
-        executed = data.get("executed")
-        state, result_state = provider_state(data, "providerState"), data.get("providerResultState")
+    executed, state, result_state = _provider_side(part.data, turn.generation)
     settled = part.status in ("completed", "error")
     reuse = turn.reuse or (turn.generation == 3 and turn.same_model and hosted and settled)
     call: _Json = {"type": "tool-call", "id": part.call_id, "name": part.tool, "input": _input(part)}
@@ -170,6 +160,14 @@ def _add_tool(
         origins.append(origin)
     else:
         results.append((result, origin))
+
+
+def _provider_side(data: _Json, generation: int) -> tuple[Any, Any, Any]:
+    """Whether the provider ran the call itself, its state of the call, and that of the result."""
+    if generation == 1:
+        provider = data.get("provider", {})
+        return provider.get("executed"), provider.get("metadata"), provider.get("resultMetadata")
+    return data.get("executed"), provider_state(data, "providerState"), data.get("providerResultState")
 
 
 def _mark(made: _Json, executed: bool | None, metadata: _Json | None) -> None:

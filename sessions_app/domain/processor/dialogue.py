@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain import dialects, lowering
+from sessions_app.domain import bodies, dialects
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.wire.target import Target
 
@@ -46,9 +46,9 @@ class Dialogue:
         return run_turn(self.engine, lambda: self._processor(parent_id), self.request, self.steps)
 
     def request(self) -> RequestBody:
-        """The next request, out of the session as it is stored now. Raises ``lowering.LoweringError``."""
+        """The next request, out of the session as it is stored now. Raises ``LoweringError``."""
         session = dialects.decode(self.engine.store.rows())
-        body: Mapping[str, Any] = lowering.body(session, self.target).body
+        body: Mapping[str, Any] = bodies.body(session, self.target).body
         return request_body(body, self.target, output=self.output, stream=True, system=self.system, tools=self.tools)
 
     def _processor(self, parent_id: str) -> Processor:

@@ -1,37 +1,35 @@
 """The wire formats: one package each, with its writers and its rules, and the line here that registers it (design 3).
 
-Modules are loaded when a protocol is first used, so that this package can be imported from anywhere in the domain.
+Modules are loaded when a protocol is first used: all of them take 0.1 s of processor time, which commands that judge
+and lower nothing need not wait for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from sessions_app.domain.collector import undisturbed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sessions_app.domain.protocols.checking import RuleFacts
-    from sessions_app.domain.wire.lowered import Body, Lowered, Provenance
-    from sessions_app.domain.wire.target import ProtocolName, Target
-    from sessions_app.domain.wire.verdict import Verdict, Violation
+from sessions_app.domain.protocols.table import WireRule
+from sessions_app.domain.wire.lowered import Body, Lowered, Provenance
+from sessions_app.domain.wire.names import ProtocolName
+from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.verdict import Verdict, Violation
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
     """A wire format. ``package`` holds ``v1`` and ``v2`` (the writers of either client, ``write(lowered, target)``),
-    ``rules`` (``check``, ``not_checkable``) and the facts of its rules. ``title`` is for people; ``verified`` says that
-    recordings confirm the V1 writer (design 6)."""
+    ``rules`` (``check``, ``not_checkable``) and ``table`` (an entry per rule). ``title`` is for people; ``verified``
+    says that recordings confirm the V1 writer (design 6)."""
 
     name: ProtocolName
     package: str
     title: str
     verified: bool = False
-    facts: str = "facts"
 
     def write(self, dialect: str, lowered: Lowered, target: Target) -> Body:
         """The request body as the client of ``dialect`` ("v1" or "v2") would send it."""
@@ -46,9 +44,9 @@ class Protocol:
         return cast("tuple[str, ...]", self._module("rules").not_checkable(body, target))
 
     @property
-    def rules(self) -> Mapping[str, RuleFacts]:
-        """Tag, certainty and causes of every rule of this protocol, by id of wire-rules."""
-        return cast("Mapping[str, RuleFacts]", self._module(self.facts).FACTS)
+    def rules(self) -> Mapping[str, WireRule]:
+        """Every rule of this protocol, by id of wire-rules."""
+        return cast("Mapping[str, WireRule]", self._module("table").TABLE)
 
     def _module(self, name: str) -> Any:
         return _imported(f"{__name__}.{self.package}.{name}")
@@ -64,7 +62,7 @@ REGISTRY: dict[str, Protocol] = {
         Protocol("anthropic-messages", "anthropic_messages", "Anthropic Messages", verified=True),
         Protocol("openai-chat", "openai_chat", "OpenAI Chat Completions", verified=True),
         Protocol("openai-responses", "openai_responses", "OpenAI Responses"),
-        Protocol("gemini", "gemini", "Gemini generateContent", facts="rules"),
+        Protocol("gemini", "gemini", "Gemini generateContent"),
         Protocol("bedrock-converse", "bedrock_converse", "Bedrock Converse"),
     )
 }
@@ -77,8 +75,6 @@ def judge(body: Body, target: Target) -> Verdict:
     The body must already end in the prompt that would be sent ("continue", design 2), so that tail rules speak of the
     request.
     """
-    from sessions_app.domain.wire.verdict import Verdict
-
     protocol = REGISTRY[target.protocol]
     found = protocol.check(body.body, target, body.provenance)
     violations = tuple(violation for violation in found if violation.certainty != "uncertain")

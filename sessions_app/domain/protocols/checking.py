@@ -1,5 +1,5 @@
-"""What every protocol's rules share: the request under judgement, and how a broken rule is written down (wire-rules 0,
-6.6)."""
+"""What every protocol's rules share: the request under judgement, and how a broken rule is written down
+(docs/contract/wire.md#0, #6.6)."""
 
 from __future__ import annotations
 
@@ -7,34 +7,18 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Protocol
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.wire.lowered import Origin, Provenance
+from sessions_app.domain.protocols.table import WireRule
+from sessions_app.domain.wire.lowered import NOBODY, Origin, Provenance
 from sessions_app.domain.wire.models import ModelFacts, model_facts
 from sessions_app.domain.wire.target import Target
-from sessions_app.domain.wire.verdict import Certainty, Violation
+from sessions_app.domain.wire.verdict import Tag, Violation
 
-type Tag = Literal["P", "T", "R"]
 type Pointer = tuple[str | int, ...]
 
-NOWHERE = Origin("", "")
-
-SCHEMA, SEMANTIC, PAIRING, SIGNATURE = range(4)
-"""The order in which a provider is believed to look (wire-rules 1b, notes): what it would say first comes first."""
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFacts:
-    """A rule of wire-rules: its tag, how sure it is, when a provider looks at it, and the faults of rules.md it can
-    come from."""
-
-    tag: Tag
-    certainty: Certainty
-    rank: int
-    faults: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -45,7 +29,7 @@ class Request:
     body: dict[str, Any]
     target: Target
     provenance: Provenance
-    facts: Mapping[str, RuleFacts]
+    table: Mapping[str, WireRule]
     soft: frozenset[str] = frozenset()
     model: ModelFacts = field(default_factory=ModelFacts)
 
@@ -63,35 +47,39 @@ class Request:
             found = self.provenance.get(pointer[:length])
             if found is not None:
                 return found
-        return NOWHERE
+        return NOBODY
 
     def broken(
         self,
-        rule: str,
-        error: str,
+        code: str,
         position: str,
         pointer: Pointer,
+        say: str = "",
         *,
         doubtful: bool = False,
         tag: Tag | None = None,
         faults: tuple[str, ...] | None = None,
+        **fields: object,
     ) -> Violation:
-        """The rule is broken at ``pointer``. ``doubtful`` makes it a warning (certainty "uncertain"), as do a soft rule
-        of this server and a request rule on a model that is not in the table."""
-        facts = self.facts[rule]
-        tag = tag or facts.tag
-        doubtful = doubtful or rule in self.soft or (tag == "R" and not self.model.known)
+        """The rule is broken at ``pointer``; its text named ``say`` in the table is filled with ``position`` and
+        ``fields``. ``doubtful`` makes it a warning (certainty "uncertain"), as do a soft rule of this server and a
+        request rule on a model that is not in the table. ``tag`` and ``faults`` are those of the table unless the check
+        knows better."""
+        rule = self.table[code]
+        words = rule.saying(say)
+        tag = tag or rule.tag
+        doubtful = doubtful or code in self.soft or (tag == "R" and not self.model.known)
         origin = self.origin(pointer)
         return Violation(
-            rule=rule,
-            error=error,
+            rule=code,
+            error=words.texts[say].format(position=position, **fields),
             position=position,
             pointer=pointer,
             message=origin.message,
             part=origin.part,
-            certainty="uncertain" if doubtful else facts.certainty,
+            certainty="uncertain" if doubtful else rule.certainty,
             tag=tag,
-            faults=facts.faults if faults is None else faults,
+            faults=words.faults if faults is None else faults,
         )
 
 
@@ -101,7 +89,7 @@ def run[View](request: Request, view: View, checks: Iterable[Callable[[View], It
     ``view`` is the body as the protocol's checks want to read it, made once for all of them.
     """
     found = [violation for check in checks for violation in check(view)]
-    found.sort(key=lambda violation: (violation.certainty == "uncertain", request.facts[violation.rule].rank))
+    found.sort(key=lambda violation: (violation.certainty == "uncertain", request.table[violation.rule].rank))
     return found
 
 
@@ -158,3 +146,25 @@ def survey(value: Any) -> tuple[int, bool]:
         return len(text.encode()), False
     except UnicodeEncodeError:
         return len(text), True
+
+
+def half_characters(request: Request) -> Iterator[Violation]:
+    """A31 at every place where a string holds half a surrogate pair."""
+    for pointer in lone_surrogates(request.body):
+        yield request.broken("A31", ".".join(map(str, pointer[:4])), pointer)
+
+
+class Judged(Protocol):
+    """A body as its protocol's checks read it."""
+
+    @property
+    def request(self) -> Request:
+        """The request under judgement."""
+        ...
+
+
+def broken_text(view: Judged) -> Iterator[Violation]:
+    """A31: half surrogate pairs make the body no JSON. Inside ``arguments`` they are escaped once more and do no harm
+    (docs/contract/wire.md#c5)."""
+    if survey(view.request.body)[1]:
+        yield from half_characters(view.request)

@@ -12,20 +12,18 @@ import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from sessions_app.domain.lowering.v1 import NOBODY, is_blank
+from sessions_app.domain.lowering.v1 import is_blank
 from sessions_app.domain.lowering.v1_packages import OPENROUTER, SDK_KEYS, SIGNED_BY, has_state, package_of
-from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
+from sessions_app.domain.wire.callids import scrub, wants_nine
+from sessions_app.domain.wire.lowered import NOBODY, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.providers import COMPATIBLE, PROVIDERS
 from sessions_app.domain.wire.target import Target
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.\-]*):")
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
-_NOT_ID = re.compile(r"[^a-zA-Z0-9_-]")
-_NOT_ALNUM = re.compile(r"[^a-zA-Z0-9]")
-_MISTRAL: Final = ("mistral", "devstral", "codestral", "pixtral", "mixtral")
 
 
 @dataclass(slots=True)
@@ -217,10 +215,10 @@ def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMes
     model = target.model.lower()
     if package in SIGNED_BY:
         messages = _without_empty(messages, package)
-    if "claude" in model:
-        _rename_calls(messages, lambda call_id: _NOT_ID.sub("_", call_id))
-    if target.provider == "mistral" or any(name in model for name in _MISTRAL):
-        _rename_calls(messages, lambda call_id: _NOT_ALNUM.sub("", call_id)[:9].ljust(9, "0"))
+    rename = scrub(target)
+    if rename is not None:
+        _rename_calls(messages, rename)
+    if wants_nine(target):
         return _with_done(messages)
     field_name = target.capabilities.interleaved
     if "deepseek" in model:

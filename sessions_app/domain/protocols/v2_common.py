@@ -38,6 +38,7 @@ class Media(NamedTuple):
 
     @property
     def url(self) -> str:
+        """The media as a data URL."""
         return f"data:{self.mime};base64,{self.data}"
 
 
@@ -169,5 +170,6 @@ def keyed_state(part: Part, key: str) -> Mapping[str, Any]:
 
 
 def text_of(state: Mapping[str, Any], key: str) -> str | None:
+    """A text member of provider state, None where it is none."""
     value = state.get(key)
     return value if isinstance(value, str) else None

@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from sessions_app.domain.bodies import Requests
 from sessions_app.domain.judging import judged_requests, verdict_on
-from sessions_app.domain.lowering.shared import Requests
 from sessions_app.domain.model import Message, Part, Session, ToolPart
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.turns import Turn, turns
+from sessions_app.domain.wire.callids import wire_call_id
 from sessions_app.domain.wire.lowered import Body, LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict, Violation
-
-from .ops import wire_call_id
 
 type Severity = Literal["blocked", "at-risk", "info"]
 type Safety = Literal["safe", "lossy", "manual"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from sessions_app.domain.lowering.dedupe import winners
 from sessions_app.domain.model import Message, Part, StepStartPart, TextPart, ToolPart
 from sessions_app.domain.repair import Edit, Operation
+from sessions_app.domain.wire.callids import wants_nine, wire_call_id
 from sessions_app.domain.wire.verdict import Violation
 
 from .base import Choice, Context, Finding, Rule, refused
@@ -17,11 +18,9 @@ from .ops import (
     delete_part,
     edit_part,
     is_v2,
-    nine_characters,
     replace_part,
     safe_call_id,
     tool_as_text,
-    wire_call_id,
 )
 
 READ_ONLY = frozenset({"read", "glob", "grep", "list", "ls"})
@@ -31,7 +30,7 @@ OPEN_STATUSES = frozenset({"pending", "streaming", "running"})
 def rename(context: Context, message: Message, tool: ToolPart, why: str) -> tuple[Operation, str]:
     """A new call id for one call; its result is in the same part, so both change together. Unique also after the
     client's scrub."""
-    nine = nine_characters(context.target)
+    nine = wants_nine(context.target)
 
     def taken(text: str) -> bool:
         return text in context.call_ids or wire_call_id(context.target, text, context.v2) in context.wire_ids

@@ -8,11 +8,12 @@ from typing import Any
 
 from sessions_app.domain.model import Message, ToolPart
 from sessions_app.domain.repair import Edit
+from sessions_app.domain.wire.callids import wire_call_id
 from sessions_app.domain.wire.verdict import Violation
 
 from .base import Choice, Context, Finding, Rule, Severity, refused
 from .calls import OPEN_STATUSES, rename
-from .ops import MAX_CALL_ID, edit_part, is_v2, keep_raw_input, name_path, parsed_object, wire_call_id
+from .ops import MAX_CALL_ID, edit_part, is_v2, keep_raw_input, name_path, parsed_object
 
 _SAFE_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SAFE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

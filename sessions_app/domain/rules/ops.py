@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,12 +10,11 @@ from sessions_app.domain.ids import mint_between
 from sessions_app.domain.jsjson import dumps, loads
 from sessions_app.domain.model import Message, Part, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
-from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wire.callids import plain
 
 UNKNOWN_OUTCOME = "Tool call interrupted, outcome unknown (closed by Suture: no result was stored)"
 """The synthetic error of a call that never got a result; it claims neither success nor failure (rules 4.4)."""
 
-_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 MAX_CALL_ID = 64
 
 
@@ -242,33 +240,13 @@ def result_text(tool: ToolPart) -> str:
     return "Result: interrupted, outcome unknown"
 
 
-def wire_call_id(target: Target | None, call_id: str, v2: bool) -> str:
-    """The id as the client sends it (wire-rules 6.1 step 9.2c, d): V1 rewrites ids for claude and for mistral models,
-    V2 none."""
-    if target is None or v2:
-        return call_id
-    if "claude" in target.model:
-        return _UNSAFE.sub("_", call_id)
-    if nine_characters(target):
-        return re.sub(r"[^a-zA-Z0-9]", "", call_id)[:9].ljust(9, "0")
-    return call_id
-
-
-def nine_characters(target: Target | None) -> bool:
-    """The model wants call ids of nine letters and digits (S9)."""
-    families = ("mistral", "devstral", "codestral", "pixtral", "mixtral")
-    return target is not None and (
-        target.provider == "mistral" or any(name in target.model.lower() for name in families)
-    )
-
-
 def safe_call_id(old: str, number: int, nine: bool = False) -> str:
     """An id made from ``old`` that every provider takes: letters, digits, ``_`` and ``-``, at most 64 (A5, O9); with
     ``nine`` the nine letters and digits that Mistral wants."""
     if nine:
         return hashlib.blake2b(f"{old}\0{number}".encode(errors="surrogatepass"), digest_size=8).hexdigest()[:9]
     suffix = f"_{number}"
-    base = _UNSAFE.sub("_", old.strip()) or "call"
+    base = plain(old.strip()) or "call"
     return base[: MAX_CALL_ID - len(suffix)] + suffix
 
 

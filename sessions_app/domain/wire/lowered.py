@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 type CanonicalMessage = dict[str, Any]
 """``{id?, role: system|user|assistant|tool, content: [...], metadata?}`` with keys in the order the goldens have."""
@@ -16,6 +16,8 @@ class Origin(NamedTuple):
     message: str
     part: str
 
+
+NOBODY: Final = Origin("", "")
 
 type Path = tuple[str | int, ...]
 type Provenance = Mapping[Path, Origin]

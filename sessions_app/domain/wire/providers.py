@@ -7,10 +7,8 @@ the V1 client ships with. A provider that is not listed is a compatible server o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sessions_app.domain.wire.target import ProtocolName
+from sessions_app.domain.wire.names import ProtocolName
 
 ANTHROPIC = "@ai-sdk/anthropic"
 COMPATIBLE = "@ai-sdk/openai-compatible"
@@ -30,8 +28,8 @@ DEFAULT_PACKAGE: dict[ProtocolName, str] = {
 """The package that writes a protocol where the provider's own does not."""
 
 OLDER_ANTHROPIC = "anthropic-older"
-"""Profile of servers that speak anthropic-messages and are not run by a vendor we know
-(protocols/anthropic_messages/profiles.py)."""
+"""Profile of servers that speak anthropic-messages and are not run by a vendor we know: they are judged by what the
+corpus' strict provider refused (wire-rules 6.8 D)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal
 
-from sessions_app.domain.model import ReasoningPart
-
-if TYPE_CHECKING:
-    from sessions_app.domain.model import Message, Session
-
-type ProtocolName = Literal["anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"]
+from sessions_app.domain.model import Message, ReasoningPart, Session
+from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.providers import DEFAULT_PACKAGE, OLDER_ANTHROPIC, route
 
 type Thinking = Literal["on", "off", "auto"]
-
-PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName.__value__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +54,6 @@ def make_target(
     """The target for ``provider/model``, with package and profile from the provider table; another ``protocol`` than
     the provider's own gets that protocol's usual package. ``base_url`` recognises a server whose provider id says
     nothing."""
-    # Imported here: the table lies in the package of the protocols, which itself needs this module.
-    from sessions_app.domain.wire.providers import DEFAULT_PACKAGE, OLDER_ANTHROPIC, route
-
     way = route(provider, model, base_url)
     wire = protocol or way.protocol
     package = way.package if wire == way.protocol else DEFAULT_PACKAGE[wire]

@@ -11,6 +11,10 @@ type Certainty = Literal["measured", "documented", "reported", "uncertain"]
 """measured: seen on the wire by a recording; documented: vendor spec (A); reported: verbatim in a public thread (B);
 uncertain: C, and then only ever a warning."""
 
+type Tag = Literal["P", "T", "R"]
+"""P prefix: no further message heals it; T tail: only a request that ends so breaks it; R request: model, tools and
+settings decide."""
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
@@ -18,8 +22,7 @@ class Violation:
 
     ``rule`` is the id of wire-rules (A3, O18, ...); ``error`` the provider's text, filled in; ``position`` as that
     provider writes it ("messages.1.content.2", "message[2]"); ``pointer`` the JSON path in the body. ``message`` and
-    ``part`` are the stored ids at fault ("" = none). ``tag``: P prefix, T tail, R request rule.
-    """
+    ``part`` are the stored ids at fault ("" = none)."""
 
     rule: str
     error: str
@@ -28,7 +31,7 @@ class Violation:
     message: str = ""
     part: str = ""
     certainty: Certainty = "reported"
-    tag: Literal["P", "T", "R"] = "P"
+    tag: Tag = "P"
     faults: tuple[str, ...] = ()
     """Rule codes of rules.md that this violation can come from."""
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app.domain import dialects
+from sessions_app.domain.bodies import body
 from sessions_app.domain.jsjson import dumps, line
-from sessions_app.domain.lowering import body, lower
+from sessions_app.domain.lowering import lower
 from sessions_app.domain.ndjson import lower_line
 from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
 from sessions_app.management.base import (

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 
 from sessions_app.domain import dialects
 from sessions_app.domain.judging import verdict as judge
-from sessions_app.domain.wire.target import PROTOCOLS
+from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.verdict import Verdict, Violation
 from sessions_app.selectors.payloads import NoTarget, Payload, PayloadOptions, lowered_payload
 from sessions_app.selectors.rows import session_rows

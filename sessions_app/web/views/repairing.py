@@ -17,7 +17,8 @@ from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import REGISTRY, Context, find_all
 from sessions_app.domain.rules.base import Finding
-from sessions_app.domain.wire.target import PROTOCOLS, default_target
+from sessions_app.domain.wire.names import PROTOCOLS
+from sessions_app.domain.wire.target import default_target
 from sessions_app.models import Session
 from sessions_app.services.repairing import (
     Actor,

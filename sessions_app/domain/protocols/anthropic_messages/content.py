@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, Block, Message, View
-from sessions_app.domain.protocols.checking import lone_surrogates, objects, survey, text_of
+from sessions_app.domain.protocols.checking import half_characters, objects, survey, text_of
 from sessions_app.domain.wire.verdict import Violation
 
 BODY_LIMIT = 32 * 1024 * 1024
@@ -19,11 +19,8 @@ def empty_text(view: View) -> Iterator[Violation]:
         if block.kind != "text" or block.bare or block.text:
             continue
         if "cache_control" in block.data:
-            error = f"{block.position}.text: cache_control cannot be set for empty text blocks"
-            yield view.request.broken("A12", error, f"{block.position}.text", block.pointer)
-        yield view.request.broken(
-            "A8", "messages: text content blocks must be non-empty", block.position, block.pointer
-        )
+            yield view.request.broken("A12", f"{block.position}.text", block.pointer)
+        yield view.request.broken("A8", block.position, block.pointer)
 
 
 def blank_text(view: View) -> Iterator[Violation]:
@@ -35,12 +32,10 @@ def blank_text(view: View) -> Iterator[Violation]:
             continue
         doubtful = message.role == "assistant" and message.signed
         for block in blanks:
-            error = "messages: text content blocks must contain non-whitespace text"
-            yield view.request.broken("A9", error, block.position, block.pointer, doubtful=doubtful)
+            yield view.request.broken("A9", block.position, block.pointer, doubtful=doubtful)
     for index, part in enumerate(view.request.list_of("system")):
         if part.get("type") == "text" and not text_of(part.get("text")).strip():
-            error = "system: text content blocks must contain non-whitespace text"
-            yield view.request.broken("A9", error, f"system.{index}", ("system", index))
+            yield view.request.broken("A9", f"system.{index}", ("system", index), "system")
 
 
 def empty_messages(view: View) -> Iterator[Violation]:
@@ -52,23 +47,17 @@ def empty_messages(view: View) -> Iterator[Violation]:
         if view.older:
             if message is last and message.role == "assistant":
                 continue
-            error = (
-                f"{message.position}: all messages must have non-empty content except for the optional final assistant"
-                " message"
-            )
-            yield view.request.broken("A10o", error, message.position, message.pointer)
+            yield view.request.broken("A10o", message.position, message.pointer)
         elif message.role == "user":
-            error = "user messages must have non-empty content"
-            yield view.request.broken("A10", error, message.position, message.pointer)
+            yield view.request.broken("A10", message.position, message.pointer)
 
 
 def first_message(view: View) -> Iterator[Violation]:
     """A19: there is a message, and the first is a user's."""
     if not view.messages:
-        yield view.request.broken("A19", "messages: at least one message is required", "messages", ("messages",))
+        yield view.request.broken("A19", "messages", ("messages",), "none")
     elif view.messages[0].role not in ("user", "system"):
-        error = 'messages: first message must use the "user" role'
-        yield view.request.broken("A19", error, "messages.0", ("messages", 0))
+        yield view.request.broken("A19", "messages.0", ("messages", 0))
 
 
 def same_roles(view: View) -> Iterator[Violation]:
@@ -79,11 +68,7 @@ def same_roles(view: View) -> Iterator[Violation]:
     for group in view.groups:
         if len(group.messages) > 1 and group.role in ("user", "assistant"):
             second = group.messages[1]
-            error = (
-                'messages: roles must alternate between "user" and "assistant", but found multiple '
-                f'"{group.role}" roles in a row'
-            )
-            yield view.request.broken("A20", error, second.position, second.pointer, doubtful=True)
+            yield view.request.broken("A20", second.position, second.pointer, doubtful=True, role=group.role)
             return
 
 
@@ -95,17 +80,14 @@ def assistant_tail(view: View) -> Iterator[Violation]:
     request = view.request
     final = last.blocks[-1] if last.blocks else None
     if final is not None and final.kind in THINKING:
-        error = f"{last.position}: The final block in an assistant message cannot be `thinking`."
-        yield request.broken("A18", error, last.position, final.pointer)
+        yield request.broken("A18", last.position, final.pointer)
         return
     if final is not None and final.kind == "tool_use":
         return
     if request.model.prefill is not True:
-        error = "This model does not support assistant message prefill. The conversation must end with a user message."
-        yield request.broken("A17", error, last.position, last.pointer, doubtful=request.model.prefill is None)
+        yield request.broken("A17", last.position, last.pointer, doubtful=request.model.prefill is None)
     if request.model.prefill is not False and final is not None and final.text != final.text.rstrip():
-        error = "messages: final assistant content cannot end with trailing whitespace"
-        yield request.broken("A16", error, final.position, final.pointer)
+        yield request.broken("A16", final.position, final.pointer)
 
 
 def system_messages(view: View) -> Iterator[Violation]:
@@ -115,13 +97,10 @@ def system_messages(view: View) -> Iterator[Violation]:
             continue
         model = view.request.model
         if model.mid_system is not True:
-            error = "role 'system' is not supported on this model"
-            yield view.request.broken(
-                "A22", error, message.position, message.pointer, tag="R", doubtful=model.mid_system is None
-            )
+            doubtful = model.mid_system is None
+            yield view.request.broken("A22", message.position, message.pointer, tag="R", doubtful=doubtful)
         elif not _system_fits(view, place):
-            error = f"{message.position}: role 'system' is not allowed at this position"
-            yield view.request.broken("A22", error, message.position, message.pointer)
+            yield view.request.broken("A22", message.position, message.pointer, "place")
 
 
 def _system_fits(view: View, place: int) -> bool:
@@ -143,25 +122,16 @@ def error_results(view: View) -> Iterator[Violation]:
         if block.kind != "tool_result" or block.data.get("is_error") is not True:
             continue
         if any(item.get("type") != "text" for item in objects(block.data.get("content"))):
-            where = f"{block.position}.tool_result"
-            yield view.request.broken(
-                "A25", f"{where}: all content must be type `text` if `is_error` is true", where, block.pointer
-            )
+            yield view.request.broken("A25", f"{block.position}.tool_result", block.pointer)
 
 
-def broken_text(view: View) -> Iterator[Violation]:
+def whole_body(view: View) -> Iterator[Violation]:
     """A29 and A31: the size of the request, and half surrogate pairs in any string of it."""
     size, halved = survey(view.request.body)
     if size > BODY_LIMIT:
-        yield view.request.broken(
-            "A29", "request_too_large: Request exceeds the maximum size", "messages", ("messages",)
-        )
-    if not halved:
-        return
-    for pointer in lone_surrogates(view.request.body):
-        # The column is one of the client's whole request, which holds prompts that no store keeps.
-        error = "The request body is not valid JSON: no low surrogate in string: line 1 column N (char N)"
-        yield view.request.broken("A31", error, ".".join(map(str, pointer[:4])), pointer)
+        yield view.request.broken("A29", "messages", ("messages",))
+    if halved:
+        yield from half_characters(view.request)
 
 
 def nested_empty_text(view: View) -> Iterator[Violation]:
@@ -175,5 +145,4 @@ def _nested(view: View, block: Block) -> Iterator[Violation]:
     for index, item in enumerate(objects(block.data.get("content"))):
         if item.get("type") == "text" and item.get("text") == "":
             position = f"{block.position}.tool_result.content.{index}"
-            error = "messages: text content blocks must be non-empty"
-            yield view.request.broken("A8", error, position, (*block.pointer, "content", index), doubtful=True)
+            yield view.request.broken("A8", position, (*block.pointer, "content", index), doubtful=True)

@@ -29,8 +29,7 @@ def images(view: View) -> Iterator[Violation]:
     limit = view.request.model.max_images
     for place, image in enumerate(found):
         if place >= limit:
-            error = f"messages: too many images: {len(found)} > {limit}"
-            yield view.request.broken("A29", error, image.position, image.pointer)
+            yield view.request.broken("A29", image.position, image.pointer, "images", count=len(found), limit=limit)
             break
     edge = EDGE_MANY if len(found) > MANY else EDGE
     for image in found:
@@ -39,33 +38,20 @@ def images(view: View) -> Iterator[Violation]:
 
 def _image(view: View, image: _Image, real: Sniffed, edge: int) -> Iterator[Violation]:
     request = view.request
+    source = f"{image.position}.image.source.base64"
     megabytes = 5 if _five_megabytes(view) else 10
-    if real.encoded > megabytes * MIB:
-        error = (
-            f"{image.position}.image.source.base64: image exceeds {megabytes} MB maximum: {real.encoded} bytes >"
-            f" {megabytes * MIB} bytes"
-        )
-        yield request.broken("A27", error, f"{image.position}.image.source.base64", image.pointer)
+    limit = megabytes * MIB
+    if real.encoded > limit:
+        yield request.broken("A27", source, image.pointer, megabytes=megabytes, size=real.encoded, limit=limit)
     if max(real.width, real.height) > edge:
-        where = f"{image.position}.image.source.base64.data"
-        many = "for many-image requests: " if edge == EDGE_MANY else ""
-        error = (
-            f"{where}: At least one of the image dimensions exceed max allowed size{':' if not many else ''}"
-            f" {many}{edge} pixels"
-        )
-        yield request.broken("A26", error, where, image.pointer)
+        many = "many" if edge == EDGE_MANY else ""
+        yield request.broken("A26", f"{source}.data", image.pointer, many, edge=edge)
     if not real.valid or (real.mime not in _TYPES and real.mime):
-        yield request.broken("A28", "Could not process image", image.position, image.pointer)
+        yield request.broken("A28", image.position, image.pointer)
     elif not real.mime:
-        yield request.broken("A28", "Could not process image", image.position, image.pointer, doubtful=True)
+        yield request.broken("A28", image.position, image.pointer, doubtful=True)
     elif real.mime != image.declared:
-        error = (
-            f"The image was specified using the {image.declared} media type, but the image appears to be a {real.mime}"
-            " image"
-        )
-        yield request.broken(
-            "A28", f"{image.position}.image.source.base64.data: {error}", image.position, image.pointer
-        )
+        yield request.broken("A28", image.position, image.pointer, "label", declared=image.declared, real=real.mime)
 
 
 def _five_megabytes(view: View) -> bool:

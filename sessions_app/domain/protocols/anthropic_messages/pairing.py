@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages.view import Block, Group, View
-from sessions_app.domain.protocols.checking import Tag, text_of
-from sessions_app.domain.wire.verdict import Violation
+from sessions_app.domain.protocols.checking import text_of
+from sessions_app.domain.wire.verdict import Tag, Violation
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
@@ -28,12 +28,7 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
             missing = [block for block in message.blocks if block.kind == "tool_use" and _id(block) not in answered]
             if missing:
                 names = ", ".join(dict.fromkeys(_id(block) for block in missing))
-                error = (
-                    f"{message.position}: `tool_use` ids were found without `tool_result` blocks immediately after:"
-                    f" {names}. Each `tool_use` block must have a corresponding `tool_result` block in the next"
-                    " message."
-                )
-                yield view.request.broken("A1", error, message.position, missing[0].pointer, tag=tag)
+                yield view.request.broken("A1", message.position, missing[0].pointer, tag=tag, ids=names)
 
 
 def blocks_behind_calls(view: View) -> Iterator[Violation]:
@@ -46,17 +41,8 @@ def blocks_behind_calls(view: View) -> Iterator[Violation]:
         called = False
         for block in message.blocks:
             if called and block.kind in ("text", "thinking", "redacted_thinking"):
-                error = (
-                    f"{message.position}: a {block.kind} block stands behind `tool_use` in one assistant message, which"
-                    " was reported to bring: `tool_use` ids were found without `tool_result` blocks immediately after"
-                )
                 yield view.request.broken(
-                    "A1",
-                    error,
-                    message.position,
-                    block.pointer,
-                    doubtful=True,
-                    faults=("step-boundary-lost",),
+                    "A1", message.position, block.pointer, "behind", doubtful=True, kind=block.kind
                 )
                 break
             called = called or block.kind == "tool_use"
@@ -71,11 +57,7 @@ def unknown_results(view: View) -> Iterator[Violation]:
             continue
         for block in group.blocks:
             if block.kind == "tool_result" and _result_id(block) not in called:
-                error = (
-                    f"{block.position}: unexpected `tool_use_id` found in `tool_result` blocks: {_result_id(block)}."
-                    " Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-                )
-                yield view.request.broken("A2", error, block.position, block.pointer)
+                yield view.request.broken("A2", block.position, block.pointer, id=_result_id(block))
         if group.role == "user":
             called = set()
 
@@ -94,11 +76,9 @@ def unknown_server_results(view: View) -> Iterator[Violation]:
             elif block.kind.endswith("_tool_result") and _result_id(block) not in called:
                 kind = block.kind
                 use = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
-                error = (
-                    f"{block.position}: unexpected `tool_use_id` found in `{kind}` blocks: {_result_id(block)}. Each"
-                    f" `{kind}` block must have a corresponding `{use}` block before it."
+                yield view.request.broken(
+                    "A2s", block.position, block.pointer, kind=kind, id=_result_id(block), use=use
                 )
-                yield view.request.broken("A2s", error, block.position, block.pointer)
 
 
 def repeated_calls(view: View) -> Iterator[Violation]:
@@ -109,9 +89,8 @@ def repeated_calls(view: View) -> Iterator[Violation]:
             continue
         earlier = first.setdefault(_id(block), block)
         if earlier is not block:
-            error = f"{block.position}: `tool_use` ids must be unique"
             faults = (_repeat(view, earlier, block), "call-id-charset")
-            yield view.request.broken("A3", error, block.position, block.pointer, faults=faults)
+            yield view.request.broken("A3", block.position, block.pointer, faults=faults)
 
 
 def repeated_results(view: View) -> Iterator[Violation]:
@@ -125,12 +104,8 @@ def repeated_results(view: View) -> Iterator[Violation]:
                 continue
             earlier = first.setdefault(_result_id(block), block)
             if earlier is not block:
-                error = (
-                    f"{block.position}: each tool_use must have a single result. Found multiple `tool_result` blocks"
-                    f" with id: {_result_id(block)}"
-                )
                 faults = (_repeat(view, earlier, block),)
-                yield view.request.broken("A4", error, block.position, block.pointer, faults=faults)
+                yield view.request.broken("A4", block.position, block.pointer, faults=faults, id=_result_id(block))
 
 
 def malformed_calls(view: View) -> Iterator[Violation]:
@@ -142,8 +117,7 @@ def malformed_calls(view: View) -> Iterator[Violation]:
             yield from _malformed_call(view, block)
         elif block.kind == "tool_result" and _result_id(block) not in called and not _ID.match(_result_id(block)):
             where = f"{block.position}.tool_result.tool_use_id"
-            error = f"{where}: String should match pattern '^[a-zA-Z0-9_-]+$'"
-            yield view.request.broken("A5", error, where, (*block.pointer, "tool_use_id"))
+            yield view.request.broken("A5", where, (*block.pointer, "tool_use_id"))
 
 
 def malformed_definitions(view: View) -> Iterator[Violation]:
@@ -153,41 +127,23 @@ def malformed_definitions(view: View) -> Iterator[Violation]:
         name = text_of(tool.get("name"))
         pointer = ("tools", index, "name")
         if not _NAME.match(name):
-            position = f"tools.{index}.custom.name"
-            yield view.request.broken(
-                "A7",
-                f"{position}: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'",
-                position,
-                pointer,
-                tag="R",
-            )
+            yield view.request.broken("A7", f"tools.{index}.custom.name", pointer, tag="R")
         elif name in seen:
-            yield view.request.broken("A7", "tools: Tool names must be unique.", "tools", pointer, tag="R")
+            yield view.request.broken("A7", "tools", pointer, "twice", tag="R")
         seen.add(name)
 
 
 def _malformed_call(view: View, block: Block) -> Iterator[Violation]:
     where = f"{block.position}.{block.kind}"
     if not _ID.match(_id(block)):
-        error = f"{where}.id: String should match pattern '^[a-zA-Z0-9_-]+$'"
-        yield view.request.broken("A5", error, f"{where}.id", (*block.pointer, "id"))
+        yield view.request.broken("A5", f"{where}.id", (*block.pointer, "id"))
     if not isinstance(block.data.get("input"), dict):
-        words = (
-            "Field required"
-            if "input" not in block.data
-            else "Input should be a valid dictionary"
-            if view.older
-            else "Input should be an object"
-        )
-        yield view.request.broken("A6", f"{where}.input: {words}", f"{where}.input", (*block.pointer, "input"))
+        say = "absent" if "input" not in block.data else "older" if view.older else ""
+        yield view.request.broken("A6", f"{where}.input", (*block.pointer, "input"), say)
     name = text_of(block.data.get("name"))
     if not _NAME.match(name):
-        words = (
-            "String should have at most 200 characters"
-            if len(name) > 200
-            else "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
-        )
-        yield view.request.broken("A7", f"{where}.name: {words}", f"{where}.name", (*block.pointer, "name"))
+        say = "long" if len(name) > 200 else ""
+        yield view.request.broken("A7", f"{where}.name", (*block.pointer, "name"), say)
 
 
 def _leading_results(group: Group | None) -> Iterator[Block]:

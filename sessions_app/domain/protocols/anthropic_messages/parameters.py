@@ -20,17 +20,11 @@ def cache_marks(view: View) -> Iterator[Violation]:
         marks.append(("cache_control", ("cache_control",), "5m"))
     if len(marks) > MAX_MARKS:
         position, pointer, _ = marks[MAX_MARKS]
-        error = f"A maximum of 4 blocks with cache_control may be provided. Found {len(marks)}."
-        yield view.request.broken("A13", error, position, pointer)
+        yield view.request.broken("A13", position, pointer, count=len(marks))
     short = False
     for position, pointer, ttl in marks:
         if ttl == "1h" and short:
-            where = f"{position}.cache_control.ttl"
-            error = (
-                f"{where}: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that"
-                " blocks are processed in the following order: `tools`, `system`, `messages`."
-            )
-            yield view.request.broken("A14", error, where, pointer)
+            yield view.request.broken("A14", f"{position}.cache_control.ttl", pointer)
             return
         short = short or ttl == "5m"
 
@@ -43,15 +37,13 @@ def thinking_parameters(view: View) -> Iterator[Violation]:
         return
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice.get("type") not in ("auto", "none"):
-        error = "Thinking may not be enabled when tool_choice forces tool use."
-        yield view.request.broken("A21c", error, "tool_choice", ("tool_choice",))
+        yield view.request.broken("A21c", "tool_choice", ("tool_choice",), "forced")
     if body.get("temperature", 1) != 1:
-        error = "temperature may only be set to 1 when thinking is enabled"
-        yield view.request.broken("A21c", error, "temperature", ("temperature",))
+        yield view.request.broken("A21c", "temperature", ("temperature",), "warm")
     top_p = body.get("top_p", 1)
     if "top_k" in body or (isinstance(top_p, (int, float)) and top_p < 0.95):
         name = "top_k" if "top_k" in body else "top_p"
-        yield view.request.broken("A21c", f"{name} may not be set when thinking is enabled", name, (name,))
+        yield view.request.broken("A21c", name, (name,))
 
 
 def model_parameters(view: View) -> Iterator[Violation]:
@@ -63,16 +55,13 @@ def model_parameters(view: View) -> Iterator[Violation]:
         mode == "adaptive" and model.thinking == "manual"
     )
     if refused or (mode == "disabled" and model.always_thinks):
-        error = f'"thinking.type.{mode}" is not supported for this model'
-        yield view.request.broken("A30", error, "thinking.type", ("thinking", "type"))
+        yield view.request.broken("A30", "thinking.type", ("thinking", "type"), "mode", mode=mode)
     for name in ("temperature", "top_p", "top_k"):
         if name in body and not model.sampling:
-            yield view.request.broken("A30", f"`{name}` is not supported for this model", name, (name,))
+            yield view.request.broken("A30", name, (name,))
     choice = body.get("tool_choice")
     if isinstance(choice, dict) and choice.get("type") in ("any", "tool") and not model.forced_tools:
-        yield view.request.broken(
-            "A30", "forced `tool_choice` is not supported for this model", "tool_choice", ("tool_choice",)
-        )
+        yield view.request.broken("A30", "tool_choice", ("tool_choice",), "forced")
 
 
 def tool_parameters(view: View) -> Iterator[Violation]:
@@ -80,16 +69,15 @@ def tool_parameters(view: View) -> Iterator[Violation]:
     body = view.request.body
     tools = view.request.list_of("tools")
     if tools and all(tool.get("defer_loading") is True for tool in tools):
-        yield view.request.broken("A32", "All tools have defer_loading set", "tools", ("tools",))
+        yield view.request.broken("A32", "tools", ("tools",))
     choice = body.get("tool_choice")
     if not isinstance(choice, dict):
         return
     if not tools:
-        error = "tool_choice: may only be specified while providing tools"
-        yield view.request.broken("A33", error, "tool_choice", ("tool_choice",), doubtful=True)
+        yield view.request.broken("A33", "tool_choice", ("tool_choice",), doubtful=True)
     elif choice.get("type") == "tool" and choice.get("name") not in {tool.get("name") for tool in tools}:
-        error = f"tool_choice: tool '{choice.get('name')}' not found in provided tools"
-        yield view.request.broken("A33", error, "tool_choice.name", ("tool_choice", "name"), doubtful=True)
+        named = ("tool_choice", "name")
+        yield view.request.broken("A33", "tool_choice.name", named, "unknown", doubtful=True, name=choice.get("name"))
 
 
 def _marks(view: View) -> Iterator[tuple[str, Pointer, str]]:

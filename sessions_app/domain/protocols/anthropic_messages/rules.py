@@ -9,18 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages import content, images, pairing, parameters, thinking
-from sessions_app.domain.protocols.anthropic_messages.facts import FACTS, OLDER, OLDER_SOFT
+from sessions_app.domain.protocols.anthropic_messages.table import OLDER_SOFT, TABLE
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, read
 from sessions_app.domain.protocols.checking import Request, objects, run
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.models import model_facts
+from sessions_app.domain.wire.providers import OLDER_ANTHROPIC
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Violation
 
 CHECKS = (
     pairing.malformed_calls,
     pairing.malformed_definitions,
-    content.broken_text,
+    content.whole_body,
     thinking.thinking_shape,
     thinking.cached_thinking,
     content.error_results,
@@ -51,8 +52,8 @@ CHECKS = (
 
 def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
     """Every rule the body breaks, what the API would say first coming first; warnings have certainty "uncertain"."""
-    older = target.profile == OLDER
-    view = read(Request(body, target, provenance, FACTS, OLDER_SOFT if older else frozenset()), older)
+    older = target.profile == OLDER_ANTHROPIC
+    view = read(Request(body, target, provenance, TABLE, OLDER_SOFT if older else frozenset()), older)
     return run(view.request, view, CHECKS)
 
 

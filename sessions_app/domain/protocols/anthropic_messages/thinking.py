@@ -5,14 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sessions_app.domain.protocols.anthropic_messages.view import THINKING, Block, Group, View
+from sessions_app.domain.protocols.anthropic_messages.view import THINKING, View
 from sessions_app.domain.wire.verdict import Violation
 
-_FIRST = (
-    "Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a final `assistant`"
-    " message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We"
-    " recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
-)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}\Z")
 
 
@@ -30,21 +25,13 @@ def thinking_first(view: View) -> Iterator[Violation]:
         first = next(group.blocks, None)
         if first is None or first.kind in THINKING or not any(block.kind == "tool_use" for block in group.blocks):
             continue
-        position = f"{first.position}.type"
         if group is turns[-1]:
             doubtful = view.request.model.thinking in ("adaptive", "both")
-            error = f"{position}: {_FIRST.format(found=first.kind)}"
-            yield view.request.broken("A21", error, position, first.pointer, doubtful=doubtful)
+            yield view.request.broken(
+                "A21", f"{first.position}.type", first.pointer, doubtful=doubtful, found=first.kind
+            )
         else:
-            yield _earlier_turn(view, group, first)
-
-
-def _earlier_turn(view: View, group: Group, first: Block) -> Violation:
-    error = (
-        f"messages.{first.message}: an earlier assistant turn with `tool_use` does not start with thinking (allowed:"
-        " not the final turn)"
-    )
-    return view.request.broken("A21", error, f"messages.{first.message}", first.pointer, doubtful=True)
+            yield view.request.broken("A21", f"messages.{first.message}", first.pointer, "earlier", doubtful=True)
 
 
 def thinking_while_off(view: View) -> Iterator[Violation]:
@@ -54,11 +41,7 @@ def thinking_while_off(view: View) -> Iterator[Violation]:
         return
     for block in last.blocks:
         if block.kind in THINKING:
-            error = (
-                f"{block.position}: When thinking is disabled, an `assistant` message in the final position cannot"
-                " contain `thinking`. To use thinking blocks, enable `thinking` in your request."
-            )
-            yield view.request.broken("A21b", error, block.position, block.pointer)
+            yield view.request.broken("A21b", block.position, block.pointer)
             return
 
 
@@ -70,21 +53,18 @@ def thinking_shape(view: View) -> Iterator[Violation]:
     for block in view.blocks:
         if block.kind == "redacted_thinking":
             if not isinstance(block.data.get("data"), str):
-                where = f"{block.position}.redacted_thinking.data"
-                yield request.broken("A23c", f"{where}: Field required", where, block.pointer)
+                yield request.broken("A23c", f"{block.position}.redacted_thinking.data", block.pointer)
             continue
         if block.kind != "thinking":
             continue
         for name in ("signature", "thinking"):
             value = block.data.get(name)
             if not isinstance(value, str):
-                where = f"{block.position}.thinking.{name}"
-                words = "Field required" if name not in block.data else "Input should be a valid string"
-                yield request.broken("A23c", f"{where}: {words}", where, block.pointer)
+                say = "other" if name in block.data else ""
+                yield request.broken("A23c", f"{block.position}.thinking.{name}", block.pointer, say)
         signature = block.data.get("signature")
         if isinstance(signature, str) and not (signature and _BASE64.match(signature)):
-            error = f"{block.position}: Invalid `signature` in `thinking` block"
-            yield request.broken("A23b", error, block.position, block.pointer, doubtful=bool(signature))
+            yield request.broken("A23b", block.position, block.pointer, doubtful=bool(signature))
 
 
 def emptied_thinking(view: View) -> Iterator[Violation]:
@@ -94,12 +74,7 @@ def emptied_thinking(view: View) -> Iterator[Violation]:
         return
     for block in view.blocks:
         if block.kind == "thinking" and block.data.get("thinking") == "":
-            error = (
-                f"{block.position}: thinking block with empty text; if it was not empty in the original response:"
-                " `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These"
-                " blocks must remain as they were in the original response."
-            )
-            yield view.request.broken("A23", error, block.position, block.pointer, doubtful=True)
+            yield view.request.broken("A23", block.position, block.pointer, doubtful=True)
 
 
 def cached_thinking(view: View) -> Iterator[Violation]:
@@ -108,5 +83,4 @@ def cached_thinking(view: View) -> Iterator[Violation]:
         return
     for block in view.blocks:
         if block.kind in THINKING and "cache_control" in block.data:
-            where = f"{block.position}.{block.kind}.cache_control"
-            yield view.request.broken("A15", f"{where}: Extra inputs are not permitted", where, block.pointer)
+            yield view.request.broken("A15", f"{block.position}.{block.kind}.cache_control", block.pointer)

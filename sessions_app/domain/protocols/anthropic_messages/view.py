@@ -25,21 +25,26 @@ class Block:
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         if self.bare:
             return ("messages", self.message, "content")
         return ("messages", self.message, "content", self.index)
 
     @property
     def position(self) -> str:
+        """As the API writes it."""
         return f"messages.{self.message}.content.{self.index}"
 
     @property
     def text(self) -> str:
+        """What it says, "" where it says nothing."""
         return text_of(self.data.get("text"))
 
 
 @dataclass(slots=True)
 class Message:
+    """One member of ``messages`` with its blocks."""
+
     role: str
     index: int
     content: Any
@@ -47,10 +52,12 @@ class Message:
 
     @property
     def position(self) -> str:
+        """As the API writes it."""
         return f"messages.{self.index}"
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("messages", self.index)
 
     @property
@@ -67,6 +74,7 @@ class Message:
         )
 
     def has(self, *kinds: str) -> bool:
+        """It holds a block of one of these kinds."""
         return any(block.kind in kinds for block in self.blocks)
 
 
@@ -79,12 +87,15 @@ class Group:
 
     @property
     def blocks(self) -> Iterator[Block]:
+        """The blocks of all its messages, in order."""
         for message in self.messages:
             yield from message.blocks
 
 
 @dataclass(slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     messages: list[Message]
     groups: list[Group]
@@ -98,10 +109,12 @@ class View:
 
     @property
     def last(self) -> Message | None:
+        """The message that the request ends with."""
         return self.messages[-1] if self.messages else None
 
 
 def read(request: Request, older: bool = False) -> View:
+    """The view of a body; ``older`` as in ``View``."""
     messages = [_message(index, data) for index, data in enumerate(request.list_of("messages"))]
     groups: list[Group] = []
     for message in messages:

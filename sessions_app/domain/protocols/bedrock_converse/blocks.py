@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.protocols.bedrock_converse.claude import PREFIX
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
 from sessions_app.domain.wire.verdict import Violation
 
@@ -26,27 +25,31 @@ MEMBERS = (
     "searchResult",
 )
 MAX_CACHE_POINTS = 4
-_END = r"\Z"
-_ID = re.compile(r"[a-zA-Z0-9_.:-]+" + _END)
-_NAME = re.compile(r"[a-zA-Z0-9_-]+" + _END)
+_ID = re.compile(r"[a-zA-Z0-9_.:-]+\Z")
+_NAME = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _DOCUMENT = re.compile(r"[a-zA-Z0-9\-()\[\]]+( [a-zA-Z0-9\-()\[\]]+)*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
+    """One member of ``messages`` with its blocks."""
+
     role: str
     index: int
     content: list[dict[str, Any]]
 
     @property
     def position(self) -> str:
+        """As the service writes it."""
         return f"messages.{self.index}"
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("messages", self.index)
 
     def block(self, index: int) -> Pointer:
+        """The path of one of its blocks."""
         return ("messages", self.index, "content", index)
 
     def members(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -57,21 +60,26 @@ class Message:
                 yield index, member
 
     def has(self, *names: str) -> bool:
+        """It holds a block of one of these kinds."""
         return any(name in block for block in self.content for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     messages: list[Message]
 
     @property
     def claude(self) -> bool:
+        """The model behind the service is Claude."""
         model = self.request.target.model.lower()
         return "claude" in model or "anthropic" in model
 
 
 def read(request: Request) -> View:
+    """The view of a body."""
     listed = request.list_of("messages")
     messages = [
         Message(text_of(data.get("role")), index, objects(data.get("content"))) for index, data in enumerate(listed)
@@ -84,24 +92,16 @@ def union(view: View) -> Iterator[Violation]:
     for message in view.messages:
         for index, block in enumerate(message.content):
             if len(block) != 1 or next(iter(block)) not in MEMBERS:
-                where = f"{message.position}.content.{index}"
-                error = f"Unexpected field type at {where}"
-                yield view.request.broken("B14", error, where, message.block(index))
+                yield view.request.broken("B14", f"{message.position}.content.{index}", message.block(index))
 
 
 def empty_content(view: View) -> Iterator[Violation]:
     """B7: no empty content list; one that holds a cache point alone has nothing to cache."""
     for message in view.messages:
         if not message.content:
-            where = f"{message.position}"
-            error = (
-                f"The content field in the Message object at {where} is empty. Add a ContentBlock object to the content"
-                " field and try again."
-            )
-            yield view.request.broken("B7", error, where, message.pointer)
+            yield view.request.broken("B7", message.position, message.pointer)
         elif all("cachePoint" in block for block in message.content):
-            error = "There is nothing available to cache. Please remove the invalid cache point and try again."
-            yield view.request.broken("B7", error, message.position, message.pointer)
+            yield view.request.broken("B7", message.position, message.pointer, "cache")
 
 
 def blank_text(view: View) -> Iterator[Violation]:
@@ -112,17 +112,10 @@ def blank_text(view: View) -> Iterator[Violation]:
             text = block.get("text")
             if not isinstance(text, str) or text.strip():
                 continue
-            where = f"{message.position}.content.{index}"
-            if view.claude:
-                words = "contain non-whitespace text" if text else "be non-empty"
-                error = f"{PREFIX}messages: text content blocks must {words}"
-            else:
-                error = (
-                    f"The text field in the ContentBlock object at {where} is blank. Add text to the text field, and"
-                    " try again."
-                )
+            say = ("claude-blank" if text else "claude-empty") if view.claude else ""
             signed = bool(text) and message.role == "assistant" and _signed(message)
-            yield view.request.broken("B6", error, where, message.block(index), doubtful=signed)
+            where = f"{message.position}.content.{index}"
+            yield view.request.broken("B6", where, message.block(index), say, doubtful=signed)
 
 
 def _signed(message: Message) -> bool:
@@ -141,39 +134,27 @@ def calls(view: View) -> Iterator[Violation]:
                 wire = (message.index, index, kind)
                 call_id = text_of(member.get("toolUseId"))
                 if not _allowed(call_id, _ID):
-                    yield _constrained(view, call_id, wire, "toolUseId", _ID, "call-id-charset")
+                    yield _constrained(view, call_id, wire, "toolUseId", "id")
                 if kind == "toolResult":
                     continue
                 name = text_of(member.get("name"))
                 if not _allowed(name, _NAME):
-                    yield _constrained(view, name, wire, "name", _NAME, "tool-name-invalid")
+                    yield _constrained(view, name, wire, "name", "name")
                 if not isinstance(member.get("input"), dict):
                     where = f"{message.position}.content.{index}.{kind}.input"
-                    error = (
-                        f"The format of the value at {where} is invalid. Provide a json object for the field and try"
-                        " again."
-                    )
-                    yield view.request.broken("B8", error, where, message.block(index))
+                    yield view.request.broken("B8", where, message.block(index))
 
 
 def _allowed(value: str, regex: re.Pattern[str]) -> bool:
     return 0 < len(value) <= 64 and regex.match(value) is not None
 
 
-def _constrained(
-    view: View, value: str, place: tuple[int, int, str], name: str, regex: re.Pattern[str], fault: str
-) -> Violation:
-    """B9 for the member ``name`` of the block at ``place`` (message, index, kind), which the service counts from 1."""
+def _constrained(view: View, value: str, place: tuple[int, int, str], member: str, say: str) -> Violation:
+    """B9 for a ``member`` of the block at ``place`` (message, index, kind), which the service counts from 1."""
     message, index, kind = place
-    where = f"messages.{message + 1}.member.content.{index + 1}.member.{kind}.{name}"
-    start = f"Value '{value}' at '{where}' failed to satisfy constraint: Member must"
-    if len(value) > 64:
-        error = f"{start} have length less than or equal to 64"
-    elif not value:
-        error = f"{start} have length greater than or equal to 1"
-    else:
-        error = f"{start} satisfy regular expression pattern: {regex.pattern.removesuffix(_END)}"
-    return view.request.broken("B9", error, where, ("messages", message, "content", index), faults=(fault,))
+    where = f"messages.{message + 1}.member.content.{index + 1}.member.{kind}.{member}"
+    say += "_long" if len(value) > 64 else "" if value else "_empty"
+    return view.request.broken("B9", where, ("messages", message, "content", index), say, value=value)
 
 
 def cache_points(view: View) -> Iterator[Violation]:
@@ -188,8 +169,8 @@ def cache_points(view: View) -> Iterator[Violation]:
         for index, block in enumerate(message.content):
             count += "cachePoint" in block
             if count > MAX_CACHE_POINTS and "cachePoint" in block:
-                error = f"{PREFIX}A maximum of 4 blocks with cache_control may be provided. Found {count}."
-                yield view.request.broken("B11", error, f"{message.position}.content.{index}", message.block(index))
+                where = f"{message.position}.content.{index}"
+                yield view.request.broken("B11", where, message.block(index), count=count)
                 return
 
 
@@ -200,12 +181,7 @@ def documents(view: View) -> Iterator[Violation]:
             where = f"{message.position}.content.{index}.document.name"
             name = text_of(member.get("name"))
             if not _DOCUMENT.match(name) or len(name) > 200:
-                error = (
-                    "The document file name can only contain alphanumeric characters, whitespace characters, hyphens,"
-                    " parentheses, and square brackets. The name can't contain more than one consecutive whitespace"
-                    " character."
-                )
-                yield view.request.broken("B15", error, where, message.block(index))
+                yield view.request.broken("B15", where, message.block(index))
             if not message.has("text"):
-                error = f"A text block is required beside a document at {message.position}.content"
-                yield view.request.broken("B15", error, where, message.block(index))
+                content = f"{message.position}.content"
+                yield view.request.broken("B15", where, message.block(index), "text", content=content)

@@ -11,8 +11,6 @@ from sessions_app.domain.protocols.anthropic_messages import rules as messages
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
 from sessions_app.domain.wire.verdict import Violation
 
-PREFIX = "The model returned the following errors: "
-
 _ELSEWHERE = frozenset({"A1", "A2", "A6", "A7", "A8", "A9", "A10", "A10o", "A13", "A14", "A19", "A20", "A30"})
 """Claude's rules that Bedrock checks itself first, in its own words (B1 to B9, B11)."""
 
@@ -27,12 +25,12 @@ def claude_rules(request: Request) -> Iterator[Violation]:
         pointer = _back(found.pointer, places)
         yield request.broken(
             "B12",
-            PREFIX + found.error,
             found.position,
             pointer,
             doubtful=found.certainty == "uncertain",
             tag=found.tag,
             faults=found.faults,
+            error=found.error,
         )
 
 

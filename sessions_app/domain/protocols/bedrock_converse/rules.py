@@ -10,33 +10,24 @@ from typing import Any
 from sessions_app.domain.protocols.bedrock_converse import blocks
 from sessions_app.domain.protocols.bedrock_converse.blocks import Message, View
 from sessions_app.domain.protocols.bedrock_converse.claude import claude_rules
-from sessions_app.domain.protocols.bedrock_converse.facts import FACTS
-from sessions_app.domain.protocols.checking import Request, Tag, objects, run, text_of
+from sessions_app.domain.protocols.bedrock_converse.table import TABLE
+from sessions_app.domain.protocols.checking import Request, objects, run, text_of
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.target import Target
-from sessions_app.domain.wire.verdict import Violation
-
-_ALTERNATE = (
-    "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user"
-    " and assistant roles and try again."
-)
+from sessions_app.domain.wire.verdict import Tag, Violation
 
 
 def first_role(view: View) -> Iterator[Violation]:
     """B1: the first message is a user's."""
     if view.messages and view.messages[0].role != "user":
-        error = (
-            "A conversation must start with a user message. Try again with a conversation that starts with a user"
-            " message."
-        )
-        yield view.request.broken("B1", error, "messages.0", ("messages", 0))
+        yield view.request.broken("B1", "messages.0", ("messages", 0))
 
 
 def alternation(view: View) -> Iterator[Violation]:
     """B2: roles take turns, unlike at Anthropic itself."""
     for before, after in pairwise(view.messages):
         if before.role == after.role:
-            yield view.request.broken("B2", _ALTERNATE, after.position, after.pointer)
+            yield view.request.broken("B2", after.position, after.pointer)
 
 
 def unanswered_calls(view: View) -> Iterator[Violation]:
@@ -54,9 +45,8 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
         if missing:
             names = ", ".join(text_of(call.get("toolUseId")) for _, call in missing)
             where = f"messages.{place + 1}.content"
-            error = f"Expected toolResult blocks at {where} for the following Ids: {names}"
             tag: Tag = "T" if after is None else "P"
-            yield view.request.broken("B3", error, where, message.block(missing[0][0]), tag=tag)
+            yield view.request.broken("B3", where, message.block(missing[0][0]), tag=tag, ids=names)
 
 
 def surplus_results(view: View) -> Iterator[Violation]:
@@ -69,12 +59,8 @@ def surplus_results(view: View) -> Iterator[Violation]:
             known = set(calls)
             stray = [index for index, result in results if text_of(result.get("toolUseId")) not in known]
             if stray or len(results) > len(calls):
-                error = (
-                    f"The number of toolResult blocks at {message.position}.content exceeds the number of toolUse"
-                    " blocks of previous turn."
-                )
                 where = f"{message.position}.content"
-                yield view.request.broken("B4", error, where, message.block(stray[0] if stray else results[-1][0]))
+                yield view.request.broken("B4", where, message.block(stray[0] if stray else results[-1][0]))
         before = message
 
 
@@ -85,24 +71,19 @@ def tool_config(view: View) -> Iterator[Violation]:
         return
     used = any(message.has("toolUse", "toolResult") for message in view.messages)
     if used and not objects(config.get("tools")):
-        error = "The toolConfig field must be defined when using toolUse and toolResult content blocks."
-        yield view.request.broken("B5", error, "toolConfig", ("toolConfig",))
+        yield view.request.broken("B5", "toolConfig", ("toolConfig",))
     choice = config.get("toolChoice")
     if isinstance(choice, dict) and not set(choice) <= {"auto", "any", "tool"}:
-        error = (
-            f"Unknown parameter in toolConfig.toolChoice: {', '.join(sorted(choice))}, must be one of: auto, any, tool"
-        )
-        yield view.request.broken("B13", error, "toolConfig.toolChoice", ("toolConfig", "toolChoice"))
+        pointer = ("toolConfig", "toolChoice")
+        names = ", ".join(sorted(choice))
+        yield view.request.broken("B13", "toolConfig.toolChoice", pointer, "choice", names=names)
 
 
 def inference_parameters(view: View) -> Iterator[Violation]:
     """B13: ``topK`` goes through additionalModelRequestFields only."""
     config = view.request.body.get("inferenceConfig")
     if isinstance(config, dict) and "topK" in config:
-        error = (
-            "Unknown parameter in inferenceConfig: topK, must be one of: maxTokens, temperature, topP, stopSequences"
-        )
-        yield view.request.broken("B13", error, "inferenceConfig.topK", ("inferenceConfig", "topK"))
+        yield view.request.broken("B13", "inferenceConfig.topK", ("inferenceConfig", "topK"), "top_k")
 
 
 def behind_bedrock(view: View) -> Iterator[Violation]:
@@ -115,11 +96,8 @@ def behind_bedrock(view: View) -> Iterator[Violation]:
         for index, call in message.members("toolUse"):
             name = text_of(call.get("toolUseId"))
             if not re.fullmatch(r"[a-zA-Z0-9]{9}", name):
-                error = (
-                    f"The model returned the following errors: Tool call id was {name} but must be a-z, A-Z, 0-9, with"
-                    " a length of 9."
-                )
-                yield view.request.broken("B10", error, f"{message.position}.content.{index}", message.block(index))
+                where = f"{message.position}.content.{index}"
+                yield view.request.broken("B10", where, message.block(index), id=name)
 
 
 CHECKS = (
@@ -142,7 +120,7 @@ CHECKS = (
 def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
     """Every rule the body breaks, what the service would say first coming first; warnings have certainty
     "uncertain"."""
-    view = blocks.read(Request(body, target, provenance, FACTS))
+    view = blocks.read(Request(body, target, provenance, TABLE))
     return run(view.request, view, CHECKS)
 
 

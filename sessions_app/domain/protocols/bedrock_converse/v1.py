@@ -16,7 +16,7 @@ from sessions_app.domain.wire.target import Target
 type _Blocks = list[tuple[dict[str, Any], Origin]]
 
 _IMAGES: Final = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
-_DOCUMENTS: Final = {
+DOCUMENTS: Final = {
     "application/pdf": "pdf",
     "text/csv": "csv",
     "application/msword": "doc",
@@ -91,7 +91,7 @@ class _Writer:
             if kind is None:
                 raise unsupported(f"image mime type: {media_type}", origin)
             return {"image": {"format": kind, "source": {"bytes": data}}}
-        kind = _DOCUMENTS.get(media_type)
+        kind = DOCUMENTS.get(media_type)
         if kind is None:
             raise unsupported(f"file mime type: {media_type}", origin)
         if filename:

@@ -19,6 +19,8 @@ from sessions_app.domain.protocols.v2_common import (
 from sessions_app.domain.wire.lowered import BlockOrigins, Body, CanonicalMessage, Lowered, Origin
 from sessions_app.domain.wire.target import Target
 
+from .v1 import DOCUMENTS
+
 _ROUTE: Final = "Bedrock Converse"
 _IMAGE_FORMATS: Final = {
     "image/png": "png",
@@ -27,19 +29,8 @@ _IMAGE_FORMATS: Final = {
     "image/gif": "gif",
     "image/webp": "webp",
 }
-_DOCUMENT_FORMATS: Final = {
-    "application/pdf": "pdf",
-    "text/csv": "csv",
-    "application/msword": "doc",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-    "application/vnd.ms-excel": "xls",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-    "text/html": "html",
-    "text/plain": "txt",
-    "text/markdown": "md",
-}
 _IMAGES: Final = frozenset(_IMAGE_FORMATS)
-_DOCUMENTS: Final = frozenset(_DOCUMENT_FORMATS)
+_DOCUMENTS: Final = frozenset(DOCUMENTS)
 
 type _Json = dict[str, Any]
 
@@ -132,7 +123,7 @@ def _media(kind: str, data: str, name: str | None, origin: Origin) -> _Json:
         media = checked_media(_ROUTE, kind, data, _IMAGES, origin)
         return {"image": {"format": _IMAGE_FORMATS[mime], "source": {"bytes": media.data}}}
     media = checked_media(_ROUTE, kind, data, _DOCUMENTS, origin)
-    ending = _DOCUMENT_FORMATS[mime]
+    ending = DOCUMENTS[mime]
     source = {"bytes": media.data}
     return {
         "document": {

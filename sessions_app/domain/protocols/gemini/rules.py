@@ -11,42 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.protocols.checking import (
-    PAIRING,
-    SCHEMA,
-    SEMANTIC,
-    SIGNATURE,
-    Pointer,
-    Request,
-    RuleFacts,
-    Tag,
-    objects,
-    run,
-    text_of,
-)
+from sessions_app.domain.protocols.checking import Pointer, Request, objects, run, text_of
 from sessions_app.domain.protocols.gemini import schemas
+from sessions_app.domain.protocols.gemini.table import TABLE
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.target import Target
-from sessions_app.domain.wire.verdict import Violation
-
-_ORPHAN = ("orphan-tool-use", "orphan-tool-result", "compaction-cuts-tool-pair")
-_ORDER = ("orphan-tool-result", "role-order", "compaction-cuts-tool-pair")
-
-FACTS: dict[str, RuleFacts] = {
-    "G1": RuleFacts("P", "documented", PAIRING, _ORPHAN),
-    "G2": RuleFacts("P", "documented", PAIRING, _ORDER),
-    "G3": RuleFacts("P", "reported", PAIRING, _ORDER),
-    "G4": RuleFacts("P", "documented", SIGNATURE, ("thought-signature-missing",)),
-    "G5": RuleFacts("P", "reported", SIGNATURE, ("thought-signature-missing",)),
-    "G6": RuleFacts("P", "documented", SCHEMA, ("empty-content",)),
-    "G7": RuleFacts("P", "documented", SCHEMA, ("empty-content", "empty-message")),
-    "G8": RuleFacts("T", "documented", SEMANTIC, ("assistant-tail",)),
-    "G9": RuleFacts("P", "reported", SEMANTIC, ("history-shape-foreign", "media-rejected")),
-    "G10": RuleFacts("P", "documented", SCHEMA, ("history-shape-foreign",)),
-    "G11": RuleFacts("P", "documented", SCHEMA, ("tool-name-invalid",)),
-    "G13": RuleFacts("R", "uncertain", SCHEMA, ("media-rejected", "huge-output")),
-    "G14": RuleFacts("R", "documented", SCHEMA),
-}
+from sessions_app.domain.wire.verdict import Tag, Violation
 
 DATA = frozenset(
     {
@@ -65,11 +35,12 @@ SENTINELS = ("skip_thought_signature_validator", "context_engineering_is_the_way
 INLINE_LIMIT = 20 * 1024 * 1024
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]*\Z")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}\Z")
-_TAIL = "Requests ending with a model turn are not supported."
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
+    """One member of ``contents``, with the number of calls and responses among its parts."""
+
     role: str
     index: int
     parts: list[dict[str, Any]]
@@ -78,22 +49,28 @@ class Content:
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("contents", self.index)
 
     @property
     def position(self) -> str:
+        """As the API writes it."""
         return f"contents[{self.index}]"
 
     def part(self, index: int) -> Pointer:
+        """The path of one of its parts."""
         return ("contents", self.index, "parts", index)
 
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     contents: list[Content]
 
     def neighbour(self, content: Content, step: int) -> Content | None:
+        """The content ``step`` places further, None beyond either end."""
         place = content.index + step
         return self.contents[place] if 0 <= place < len(self.contents) else None
 
@@ -105,13 +82,9 @@ def response_counts(view: View) -> Iterator[Violation]:
             continue
         after = view.neighbour(content, 1)
         if after is None or after.responses != content.calls:
-            error = (
-                "Please ensure that the number of function response parts is equal to the number of function call parts"
-                " of the function call turn."
-            )
             tag: Tag = "T" if after is None else "P"
             first = next(index for index, part in enumerate(content.parts) if "functionCall" in part)
-            yield view.request.broken("G1", error, content.position, content.part(first), tag=tag)
+            yield view.request.broken("G1", content.position, content.part(first), tag=tag)
 
 
 def call_order(view: View) -> Iterator[Violation]:
@@ -119,11 +92,7 @@ def call_order(view: View) -> Iterator[Violation]:
     for content in view.contents:
         before = view.neighbour(content, -1)
         if content.role == "model" and content.calls and (before is None or before.role == "model"):
-            error = (
-                "Please ensure that function call turn comes immediately after a user turn or after a function response"
-                " turn."
-            )
-            yield view.request.broken("G2", error, content.position, content.pointer)
+            yield view.request.broken("G2", content.position, content.pointer)
 
 
 def response_order(view: View) -> Iterator[Violation]:
@@ -131,9 +100,8 @@ def response_order(view: View) -> Iterator[Violation]:
     for content in view.contents:
         before = view.neighbour(content, -1)
         if content.responses and (before is None or not before.calls):
-            error = "Please ensure that function response turn comes immediately after a function call turn."
             first = next(index for index, part in enumerate(content.parts) if "functionResponse" in part)
-            yield view.request.broken("G3", error, content.position, content.part(first))
+            yield view.request.broken("G3", content.position, content.part(first))
 
 
 def thought_signatures(view: View) -> Iterator[Violation]:
@@ -154,41 +122,25 @@ def thought_signatures(view: View) -> Iterator[Violation]:
         if not signature:
             call = part["functionCall"]
             name = text_of(call.get("name")) if isinstance(call, dict) else ""
-            error = (
-                "Function call is missing a thought_signature in functionCall parts. This is required for tools to"
-                " work correctly, and missing thought_signature may lead to degraded model performance. Additional"
-                f" data, function call `default_api:{name}` , position {content.index + 1}. Please refer to"
-                " https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
-            )
-            yield view.request.broken("G4", error, content.position, content.part(first))
+            number = content.index + 1
+            yield view.request.broken("G4", content.position, content.part(first), name=name, number=number)
         elif signature not in SENTINELS and not _BASE64.match(str(signature)):
-            error = "Thought signature is not valid"
-            yield view.request.broken("G5", error, content.position, content.part(first), doubtful=True)
+            yield view.request.broken("G5", content.position, content.part(first), doubtful=True)
 
 
 def parts_with_data(view: View) -> Iterator[Violation]:
     """G6: every part holds data; an empty text is none. G7: every content holds parts."""
     for content in view.contents:
         if not content.parts:
-            vertex = "vertex" in view.request.target.provider
-            error = (
-                "Unable to submit request because it must include at least one parts field, which describes the prompt"
-                " input."
-                if vertex
-                else f"* GenerateContentRequest.{content.position}.parts: contents.parts must not be empty."
-            )
-            yield view.request.broken("G7", error, f"{content.position}.parts", content.pointer)
+            say = "vertex" if "vertex" in view.request.target.provider else ""
+            yield view.request.broken("G7", f"{content.position}.parts", content.pointer, say)
         for index, part in enumerate(content.parts):
             # Nearly every part is a single member that says something.
             if len(part) == 1 and not DATA.isdisjoint(part) and next(iter(part.values())) not in (None, ""):
                 continue
             if not any(part.get(name) not in (None, "") for name in DATA):
-                where = f"{content.position}.parts[{index}]"
-                error = (
-                    f"* GenerateContentRequest.{where}.data: required oneof field 'data' must have one initialized"
-                    " field"
-                )
-                yield view.request.broken("G6", error, f"{where}.data", content.part(index))
+                where = f"{content.position}.parts[{index}].data"
+                yield view.request.broken("G6", where, content.part(index))
 
 
 def model_tail(view: View) -> Iterator[Violation]:
@@ -197,13 +149,13 @@ def model_tail(view: View) -> Iterator[Violation]:
         return
     last = view.contents[-1]
     if last.role == "model":
-        yield view.request.broken("G8", _TAIL, last.position, last.pointer)
+        yield view.request.broken("G8", last.position, last.pointer)
     for content in view.contents:
         if not content.responses:
             continue
         for index, part in enumerate(content.parts):
             if "functionResponse" not in part:
-                yield view.request.broken("G9", _TAIL, f"{content.position}.parts[{index}]", content.part(index))
+                yield view.request.broken("G9", f"{content.position}.parts[{index}]", content.part(index))
                 break
 
 
@@ -211,8 +163,7 @@ def roles(view: View) -> Iterator[Violation]:
     """G10: user or model; none at all only in a request of a single turn."""
     for content in view.contents:
         if content.role not in ("user", "model") and (content.role or len(view.contents) > 1):
-            error = "Please use a valid role: user, model."
-            yield view.request.broken("G10", error, f"{content.position}.role", content.pointer)
+            yield view.request.broken("G10", f"{content.position}.role", content.pointer)
 
 
 def names(view: View) -> Iterator[Violation]:
@@ -225,13 +176,9 @@ def names(view: View) -> Iterator[Violation]:
             name = text_of(member.get("name"))
             if _NAME.match(name) and len(name) <= 64:
                 continue
-            error = (
-                "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z,"
-                " 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
-            )
             doubtful = bool(_NAME.match(name)) and len(name) <= 128
             where = f"{content.position}.parts[{index}]"
-            yield view.request.broken("G11", error, where, content.part(index), doubtful=doubtful)
+            yield view.request.broken("G11", where, content.part(index), doubtful=doubtful)
 
 
 def inline_size(view: View) -> Iterator[Violation]:
@@ -242,14 +189,13 @@ def inline_size(view: View) -> Iterator[Violation]:
             data = part.get("inlineData")
             total += len(text_of(data.get("data"))) if isinstance(data, dict) else 0
     if total > INLINE_LIMIT:
-        error = f"Request payload size exceeds the limit: {INLINE_LIMIT} bytes."
-        yield view.request.broken("G13", error, "contents", ("contents",), doubtful=True)
+        yield view.request.broken("G13", "contents", ("contents",), doubtful=True, limit=INLINE_LIMIT)
 
 
 def tool_schemas(view: View) -> Iterator[Violation]:
     """G14, where the body carries tools."""
-    for pointer, error in schemas.faults(view.request.body):
-        yield view.request.broken("G14", error, ".".join(map(str, pointer)), pointer)
+    for pointer, say, name in schemas.faults(view.request.body):
+        yield view.request.broken("G14", ".".join(map(str, pointer)), pointer, say, name=name)
 
 
 CHECKS = (
@@ -268,7 +214,7 @@ CHECKS = (
 
 def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
     """Every rule the body breaks, what the API would say first coming first; warnings have certainty "uncertain"."""
-    request = Request(body, target, provenance, FACTS)
+    request = Request(body, target, provenance, TABLE)
     contents = [_content(index, data) for index, data in enumerate(request.list_of("contents"))]
     return run(request, View(request, contents), CHECKS)
 

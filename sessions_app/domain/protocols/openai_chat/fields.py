@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sessions_app.domain.protocols.checking import lone_surrogates, survey
 from sessions_app.domain.protocols.openai_chat.view import Call, Message, View
 from sessions_app.domain.wire.verdict import Violation
 
@@ -69,29 +68,19 @@ def content_required(view: View) -> Iterator[Violation]:
             continue
         if message.role == "assistant":
             if not any(message.data.get(name) for name in ("tool_calls", "function_call", "refusal", "audio")):
-                words = "Invalid value for 'content': expected a string, got null."
-                if "S1" in view.profile.rules:
-                    words = "Invalid assistant message: content or tool_calls must be set"
-                yield view.request.broken("O5", words, f"messages.[{message.index}].content", message.pointer)
+                say = "deepseek" if "S1" in view.profile.rules else ""
+                yield view.request.broken("O5", f"messages.[{message.index}].content", message.pointer, say)
         elif message.role in ROLES:
-            where = f"messages[{message.index}].content"
-            yield view.request.broken("O6", f"Missing required parameter: '{where}'.", where, message.pointer)
+            yield view.request.broken("O6", f"messages[{message.index}].content", message.pointer)
 
 
 def roles(view: View) -> Iterator[Violation]:
     """O7: a role the API knows. O8: at least one message besides the client's system prompt."""
     if not any(message.role not in ("system", "developer") for message in view.messages):
-        error = (
-            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
-        )
-        yield view.request.broken("O8", error, "messages", ("messages",), doubtful=bool(view.messages))
+        yield view.request.broken("O8", "messages", ("messages",), doubtful=bool(view.messages))
     for message in view.messages:
         if message.role not in ROLES:
-            error = (
-                f"Invalid value: '{message.role}'. Supported values are: 'system', 'assistant', 'user', 'function',"
-                " 'tool', and 'developer'."
-            )
-            yield view.request.broken("O7", error, f"messages[{message.index}].role", message.pointer)
+            yield view.request.broken("O7", f"messages[{message.index}].role", message.pointer, role=message.role)
 
 
 def id_lengths(view: View) -> Iterator[Violation]:
@@ -107,11 +96,8 @@ def id_lengths(view: View) -> Iterator[Violation]:
 def _too_long(view: View, value: str, where: str, pointer: tuple[str | int, ...]) -> Violation:
     own = not view.profile.soft
     limit = ID_LIMIT if own or len(value) <= ID_LIMIT_ELSEWHERE else ID_LIMIT_ELSEWHERE
-    error = (
-        f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with"
-        f" length {len(value)} instead."
-    )
-    return view.request.broken("O9", error, where, pointer, doubtful=not own and len(value) <= ID_LIMIT_ELSEWHERE)
+    doubtful = not own and len(value) <= ID_LIMIT_ELSEWHERE
+    return view.request.broken("O9", where, pointer, doubtful=doubtful, limit=limit, length=len(value))
 
 
 def calls(view: View) -> Iterator[Violation]:
@@ -127,11 +113,8 @@ def calls(view: View) -> Iterator[Violation]:
 
 
 def _array(view: View, where: str, length: int, message: Message | None) -> Violation:
-    error = (
-        f"Invalid '{where}': array too long. Expected an array with maximum length {ARRAY_LIMIT}, but got an array with"
-        f" length {length} instead."
-    )
-    return view.request.broken("O11", error, where, message.pointer if message else ("tools",))
+    pointer = message.pointer if message else ("tools",)
+    return view.request.broken("O11", where, pointer, limit=ARRAY_LIMIT, length=length)
 
 
 def _call(view: View, call: Call) -> Iterator[Violation]:
@@ -140,25 +123,16 @@ def _call(view: View, call: Call) -> Iterator[Violation]:
         return
     if "name" in call.function:
         if len(call.name) > NAME_LIMIT:
-            error = (
-                f"Invalid '{where}.name': string too long. Expected a string with maximum length {NAME_LIMIT}, but got"
-                f" a string with length {len(call.name)} instead."
+            yield view.request.broken(
+                "O10", f"{where}.name", call.pointer, "long", limit=NAME_LIMIT, length=len(call.name)
             )
-            yield view.request.broken("O10", error, f"{where}.name", call.pointer)
         elif not _NAME.match(call.name):
-            error = (
-                f"Invalid '{where}.name': string does not match pattern. Expected a string that matches the pattern"
-                " '^[a-zA-Z0-9_-]+$'."
-            )
-            yield view.request.broken("O10", error, f"{where}.name", call.pointer)
+            yield view.request.broken("O10", f"{where}.name", call.pointer)
     arguments = call.function.get("arguments")
     if "arguments" not in call.function:
-        error = f"Missing required parameter: '{where}.arguments'."
-        yield view.request.broken("O13", error, f"{where}.arguments", call.pointer)
+        yield view.request.broken("O13", f"{where}.arguments", call.pointer, "absent")
     elif not isinstance(arguments, str):
-        kind = _json_type(arguments)
-        error = f"Invalid type for '{where}.arguments': expected a string, but got {kind} instead."
-        yield view.request.broken("O13", error, f"{where}.arguments", call.pointer)
+        yield view.request.broken("O13", f"{where}.arguments", call.pointer, kind=_json_type(arguments))
 
 
 def _json_type(value: object) -> str:
@@ -178,13 +152,8 @@ def images(view: View) -> Iterator[Violation]:
             continue
         for index, part in enumerate(message.parts):
             if part.get("type") == "image_url":
-                error = (
-                    f"Invalid 'messages[{message.index}]'. Image URLs are only allowed for messages with role 'user',"
-                    f" but this message with role '{message.role}' contains an image URL."
-                )
-                yield view.request.broken(
-                    "O12", error, f"messages[{message.index}]", (*message.pointer, "content", index)
-                )
+                pointer = (*message.pointer, "content", index)
+                yield view.request.broken("O12", f"messages[{message.index}]", pointer, role=message.role)
                 break
 
 
@@ -193,25 +162,12 @@ def parameters(view: View) -> Iterator[Violation]:
     body = view.request.body
     for name in body:
         if name not in _KEYS:
-            yield view.request.broken("O14", f"Unknown parameter: '{name}'.", name, (name,))
+            yield view.request.broken("O14", name, (name,))
     if not view.request.model.completion_tokens_only:
         return
-    for name, hint in (("max_tokens", " Use 'max_completion_tokens' instead."), ("stop", "")):
+    for name, say in (("max_tokens", "max_tokens"), ("stop", "")):
         if name in body:
-            error = f"Unsupported parameter: '{name}' is not supported with this model.{hint}"
-            yield view.request.broken("O15", error, name, (name,))
+            yield view.request.broken("O15", name, (name,), say)
     if body.get("temperature", 1) != 1:
-        error = (
-            f"Unsupported value: 'temperature' does not support {body['temperature']} with this model. Only the default"
-            " (1) value is supported."
-        )
-        yield view.request.broken("O15", error, "temperature", ("temperature",))
-
-
-def broken_text(view: View) -> Iterator[Violation]:
-    """A31: half surrogate pairs. Inside ``arguments`` they are escaped once more and do no harm (wire-rules 6.7 C5)."""
-    if not survey(view.request.body)[1]:
-        return
-    for pointer in lone_surrogates(view.request.body):
-        error = "The request body is not valid JSON: no low surrogate in string: line 1 column N (char N)"
-        yield view.request.broken("A31", error, ".".join(map(str, pointer[:4])), pointer)
+        value = body["temperature"]
+        yield view.request.broken("O15", "temperature", ("temperature",), "temperature", value=value)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.openai_chat.view import Call, Message, Turn, View
-from sessions_app.domain.wire.verdict import Violation
-
-DASHSCOPE = "<400> InternalError.Algo.InvalidParameter: "
-_MUST = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+from sessions_app.domain.wire.verdict import Tag, Violation
 
 
 def unanswered_calls(view: View) -> Iterator[Violation]:
@@ -23,17 +20,12 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
 def _unanswered(view: View, turn: Turn, missing: list[Call]) -> Violation:
     place = turn.assistant.index
     names = ", ".join(dict.fromkeys(call.id for call in missing))
-    error = f"{_MUST}The following tool_call_ids did not have response messages: {names}"
-    rule, position = "O1", f"messages.[{turn.after.index if turn.after else place}].role"
+    tag: Tag = "T" if turn.after is None else "P"
     if view.profile.measured_words:
-        error, position = f"{error} (message[{place}])", f"message[{place}]"
-    elif "S3" in view.profile.rules:
-        rule, error = "S3", f"{_MUST}(insufficient tool messages following tool_calls message)"
-    elif "S8" in view.profile.rules:
-        rule = "S8"
-    elif "S22" in view.profile.rules:
-        rule, error = "S22", DASHSCOPE + error
-    return view.request.broken(rule, error, position, missing[0].pointer, tag="T" if turn.after is None else "P")
+        return view.request.broken("O1", f"message[{place}]", missing[0].pointer, "measured", tag=tag, ids=names)
+    code = next((own for own in ("S3", "S8", "S22") if own in view.profile.rules), "O1")
+    position = f"messages.[{turn.after.index if turn.after else place}].role"
+    return view.request.broken(code, position, missing[0].pointer, tag=tag, ids=names)
 
 
 def stray_results(view: View) -> Iterator[Violation]:
@@ -41,11 +33,7 @@ def stray_results(view: View) -> Iterator[Violation]:
     in_turn = {message.index for turn in view.turns for message in turn.results}
     for message in view.messages:
         if message.role == "tool" and message.index not in in_turn:
-            error = (
-                "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with"
-                " 'tool_calls'."
-            )
-            yield view.request.broken("O2", error, f"messages.[{message.index}].role", message.pointer)
+            yield view.request.broken("O2", f"messages.[{message.index}].role", message.pointer)
     if "S12" in view.profile.rules:
         return
     for turn in view.turns:
@@ -58,9 +46,8 @@ def stray_results(view: View) -> Iterator[Violation]:
 def _unknown(view: View, message: Message) -> Violation:
     position = f"messages.[{message.index}].tool_call_id"
     if "S6" in view.profile.rules:
-        return view.request.broken("S6", "tool_call_id  is not found", position, message.pointer)
-    error = f"Invalid parameter: 'tool_call_id' of '{message.call_id}' not found in 'tool_calls' of previous message."
-    return view.request.broken("O3", error, position, message.pointer)
+        return view.request.broken("S6", position, message.pointer)
+    return view.request.broken("O3", position, message.pointer, id=message.call_id)
 
 
 def empty_calls(view: View) -> Iterator[Violation]:
@@ -68,11 +55,7 @@ def empty_calls(view: View) -> Iterator[Violation]:
     for message in view.assistants:
         if message.data.get("tool_calls") == []:
             where = f"messages[{message.index}].tool_calls"
-            error = (
-                f"Invalid '{where}': empty array. Expected an array with minimum length 1, but got an empty array"
-                " instead."
-            )
-            yield view.request.broken("O4", error, where, (*message.pointer, "tool_calls"))
+            yield view.request.broken("O4", where, (*message.pointer, "tool_calls"))
 
 
 def repeated_calls(view: View) -> Iterator[Violation]:
@@ -94,17 +77,12 @@ def repeated_calls(view: View) -> Iterator[Violation]:
 
 
 def _duplicate(view: View, call: Call, faults: tuple[str, ...]) -> Violation:
-    error = f"Duplicate value for 'tool_call_id' of {call.id} in message[{call.message}]"
-    return view.request.broken("O18", error, f"message[{call.message}]", call.pointer, faults=faults)
+    return view.request.broken("O18", f"message[{call.message}]", call.pointer, faults=faults, id=call.id)
 
 
 def _again(view: View, call: Call, earlier: int) -> Iterator[Violation]:
-    faults = ("duplicate-call-id-across-turns", "call-id-charset")
     if view.profile.whole_request_ids:
-        yield _duplicate(view, call, faults)
+        yield _duplicate(view, call, ("duplicate-call-id-across-turns", "call-id-charset"))
     elif not view.profile.pairs_by_position:
-        error = (
-            f"message[{call.message}]: tool_call id {call.id} already used in message[{earlier}] (accepted by OpenAI"
-            " across messages)"
-        )
-        yield view.request.broken("O18", error, f"message[{call.message}]", call.pointer, doubtful=True, faults=faults)
+        where = f"message[{call.message}]"
+        yield view.request.broken("O18", where, call.pointer, "again", doubtful=True, id=call.id, earlier=earlier)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_NOT_PROBED = frozenset({"O5", "O6", "O7", "O9", "O10", "O11", "O12", "O13", "O14", "O15", "A31"})
-"""What the corpus' strict provider let pass in recordings, or no probe of a compatible server has shown."""
+from sessions_app.domain.protocols.openai_chat.table import NOT_PROBED
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
+    """What is known of a server (or of all whose make is not known)."""
+
     title: str
     rules: frozenset[str] = frozenset()
-    soft: frozenset[str] = _NOT_PROBED
+    soft: frozenset[str] = NOT_PROBED
     whole_request_ids: bool = False
     pairs_by_position: bool = False
     """Each result belongs to the call before it, so an id that comes again in a later turn does no harm at all."""
@@ -36,7 +37,7 @@ PROFILES: dict[str, Profile] = {
     "xai": Profile("xAI"),
     "openrouter": Profile("a router in front of many servers"),
     "copilot": Profile("GitHub Copilot", _rules("S24")),
-    "deepseek": Profile("DeepSeek", _rules("S1", "S2", "S3", "S4"), _NOT_PROBED - {"O5"}, whole_request_ids=True),
+    "deepseek": Profile("DeepSeek", _rules("S1", "S2", "S3", "S4"), NOT_PROBED - {"O5"}, whole_request_ids=True),
     "moonshot": Profile("Moonshot (Kimi)", _rules("S5", "S6", "S7", "S8")),
     "mistral": Profile("Mistral", _rules("S9", "S10", "S11", "S12", "S13", "S14", "S15", "S16", "S17")),
     "groq": Profile("Groq", _rules("S18")),

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessions_app.domain.protocols.checking import Request, objects, run
+from sessions_app.domain.protocols.checking import Request, broken_text, objects, run
 from sessions_app.domain.protocols.openai_chat import fields, pairing, servers
-from sessions_app.domain.protocols.openai_chat.facts import FACTS
 from sessions_app.domain.protocols.openai_chat.profiles import profile_named
+from sessions_app.domain.protocols.openai_chat.table import TABLE
 from sessions_app.domain.protocols.openai_chat.view import read
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Violation
 
 CHECKS = (
-    fields.broken_text,
+    broken_text,
     fields.roles,
     fields.id_lengths,
     fields.calls,
@@ -37,7 +37,7 @@ CHECKS = (
 def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
     """Every rule the body breaks, what the server would say first coming first; warnings have certainty "uncertain"."""
     profile = profile_named(target.profile)
-    request = Request(body, target, provenance, FACTS, profile.soft)
+    request = Request(body, target, provenance, TABLE, profile.soft)
     own = [found for name, found in servers.SERVER_CHECKS.items() if name in profile.rules]
     return run(request, read(request, profile), (*CHECKS, *own))
 

@@ -6,13 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from sessions_app.domain.protocols.checking import Tag
-from sessions_app.domain.protocols.openai_chat.pairing import DASHSCOPE
 from sessions_app.domain.protocols.openai_chat.view import Call, View
-from sessions_app.domain.wire.verdict import Violation
+from sessions_app.domain.wire.verdict import Tag, Violation
 
 _FIREWORKS_EXTRA = ("reasoning", "reasoning_details", "cache_control", "tool_name", "extra_content")
-SKIP_SIGNATURE = "skip_thought_signature_validator"
 
 
 def deepseek_reasoning(view: View) -> Iterator[Violation]:
@@ -22,8 +19,7 @@ def deepseek_reasoning(view: View) -> Iterator[Violation]:
         return
     for message in view.assistants:
         if not isinstance(message.data.get("reasoning_content"), str):
-            error = "The `reasoning_content` in the thinking mode must be passed back to the API."
-            yield view.request.broken("S1", error, f"messages[{message.index}]", message.pointer)
+            yield view.request.broken("S1", f"messages[{message.index}]", message.pointer)
 
 
 def deepseek_earlier_reasoning(view: View) -> Iterator[Violation]:
@@ -34,8 +30,7 @@ def deepseek_earlier_reasoning(view: View) -> Iterator[Violation]:
     last_user = max((message.index for message in view.messages if message.role == "user"), default=-1)
     for message in view.assistants:
         if message.index < last_user and message.data.get("reasoning_content"):
-            error = "reasoning_content of earlier turns must not be sent (older deepseek-reasoner)"
-            yield view.request.broken("S2", error, f"messages[{message.index}]", message.pointer, doubtful=True)
+            yield view.request.broken("S2", f"messages[{message.index}]", message.pointer, doubtful=True)
             return
 
 
@@ -43,8 +38,7 @@ def deepseek_empty_beside_calls(view: View) -> Iterator[Violation]:
     """S4: an empty string beside calls was claimed to be refused. One warning."""
     for message in view.assistants:
         if message.calls and message.content == "":
-            error = "content must be null, not an empty string, beside tool_calls"
-            yield view.request.broken("S4", error, f"messages[{message.index}]", message.pointer, doubtful=True)
+            yield view.request.broken("S4", f"messages[{message.index}]", message.pointer, doubtful=True)
             return
 
 
@@ -54,11 +48,7 @@ def moonshot_reasoning(view: View) -> Iterator[Violation]:
         return
     for message in view.assistants:
         if message.calls and not isinstance(message.data.get("reasoning_content"), str):
-            error = (
-                "thinking is enabled but reasoning_content is missing in assistant tool call message at index"
-                f" {message.index}"
-            )
-            yield view.request.broken("S5", error, f"message at index {message.index}", message.pointer)
+            yield view.request.broken("S5", f"message at index {message.index}", message.pointer)
 
 
 def empty_assistants(view: View) -> Iterator[Violation]:
@@ -69,18 +59,15 @@ def empty_assistants(view: View) -> Iterator[Violation]:
         return
     for message in view.assistants:
         if message.empty and not message.calls:
-            error = f"Invalid request: the message at position {message.index} with role 'assistant' must not be empty"
-            yield view.request.broken(
-                "S7", error, f"message at position {message.index}", message.pointer, doubtful=not known
-            )
+            where = f"message at position {message.index}"
+            yield view.request.broken("S7", where, message.pointer, doubtful=not known)
 
 
 def tail_of_unknown_servers(view: View) -> Iterator[Violation]:
     """S13, as a warning for servers of unknown make: an assistant message at the end (OpenAI itself takes it, O17)."""
     last = view.messages[-1] if view.messages else None
     if view.profile.measured_words and last is not None and last.role == "assistant":
-        error = "the last message is an assistant message, which some servers refuse or read as a prefill"
-        yield view.request.broken("S13", error, f"message[{last.index}]", last.pointer, doubtful=True)
+        yield view.request.broken("S13", f"message[{last.index}]", last.pointer, "perhaps", doubtful=True)
 
 
 def mistral_ids(view: View) -> Iterator[Violation]:
@@ -89,22 +76,15 @@ def mistral_ids(view: View) -> Iterator[Violation]:
         known: set[str] = set()
         for call in turn.assistant.calls:
             if not (len(call.id) == 9 and call.id.isascii() and call.id.isalnum()):
-                error = f"Tool call id was {call.id} but must be a-z, A-Z, 0-9, with a length of 9."
-                yield view.request.broken("S9", error, call.position, call.pointer)
+                yield view.request.broken("S9", call.position, call.pointer, id=call.id)
             if call.id in known:
-                yield view.request.broken(
-                    "S12",
-                    f"Duplicate tool call id {call.id} in assistant message",
-                    call.position,
-                    call.pointer,
-                )
+                yield view.request.broken("S12", call.position, call.pointer, "call", id=call.id)
             known.add(call.id)
         seen: set[str] = set()
         for result in turn.results:
-            words = "Duplicate" if result.call_id in seen else "Unexpected" if result.call_id not in known else ""
-            if words:
-                error = f"{words} tool call id {result.call_id} in tool results"
-                yield view.request.broken("S12", error, f"messages[{result.index}]", result.pointer)
+            say = "result" if result.call_id in seen else "unknown" if result.call_id not in known else ""
+            if say:
+                yield view.request.broken("S12", f"messages[{result.index}]", result.pointer, say, id=result.call_id)
             seen.add(result.call_id)
 
 
@@ -112,10 +92,9 @@ def mistral_counts(view: View) -> Iterator[Violation]:
     """S11: as many results as calls."""
     for turn in view.turns:
         if len(turn.results) != len(turn.assistant.calls):
-            error = "Not the same number of function calls and responses"
             tag: Tag = "T" if turn.after is None else "P"
             call = turn.assistant.calls[0]
-            yield view.request.broken("S11", error, f"messages[{turn.assistant.index}]", call.pointer, tag=tag)
+            yield view.request.broken("S11", f"messages[{turn.assistant.index}]", call.pointer, tag=tag)
 
 
 _AFTER: dict[str, tuple[str, ...]] = {
@@ -132,43 +111,36 @@ def mistral_order(view: View) -> Iterator[Violation]:
         if before.role not in _AFTER or after.role in _AFTER[before.role]:
             continue
         late_user = before.role == "tool" and after.role == "user"
-        error = f"Unexpected role '{after.role}' after role '{before.role}'"
         yield view.request.broken(
             "S10" if late_user else "S17",
-            error,
             f"messages[{after.index}]",
             after.pointer,
             doubtful=late_user,
+            role=after.role,
+            before=before.role,
         )
 
 
 def mistral_ends(view: View) -> Iterator[Violation]:
     """S13: the last role. S15: the first, at least one message, and ``prefix`` on the last only."""
     if not view.messages:
-        yield view.request.broken("S15", "Conversation must have at least one message", "messages", ("messages",))
+        yield view.request.broken("S15", "messages", ("messages",), "none")
         return
     first, last = view.messages[0], view.messages[-1]
     if first.role not in ("user", "system"):
-        error = "Conversation must start with a user message or system message"
-        yield view.request.broken("S15", error, "messages[0]", first.pointer)
+        yield view.request.broken("S15", "messages[0]", first.pointer)
     for message in view.assistants:
         if message.data.get("prefix") is True and message is not last:
-            error = "Assistant message with prefix True must be last message"
-            yield view.request.broken("S15", error, f"messages[{message.index}]", message.pointer)
+            yield view.request.broken("S15", f"messages[{message.index}]", message.pointer, "prefix")
     if last.role not in ("user", "tool") and not (last.role == "assistant" and last.data.get("prefix") is True):
-        error = (
-            "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for"
-            f" serving but got {last.role}"
-        )
-        yield view.request.broken("S13", error, f"messages[{last.index}]", last.pointer)
+        yield view.request.broken("S13", f"messages[{last.index}]", last.pointer, role=last.role)
 
 
 def mistral_content(view: View) -> Iterator[Violation]:
     """S14: an assistant message has content or calls (both at once were refused by old tokenizers only)."""
     for message in view.assistants:
         if message.empty and not message.calls:
-            error = "Assistant message must have either content or tool_calls, but not both."
-            yield view.request.broken("S14", error, f"messages[{message.index}]", message.pointer)
+            yield view.request.broken("S14", f"messages[{message.index}]", message.pointer)
 
 
 def mistral_functions(view: View) -> Iterator[Violation]:
@@ -177,26 +149,16 @@ def mistral_functions(view: View) -> Iterator[Violation]:
         if not (
             0 < len(call.name) <= 64 and call.name.isascii() and call.name.replace("_", "").replace("-", "").isalnum()
         ):
-            error = (
-                f"Function name was {call.name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a"
-                " maximum length of 64."
-            )
-            yield view.request.broken("S16", error, call.position, call.pointer, faults=("tool-name-invalid",))
+            yield view.request.broken("S16", call.position, call.pointer, name=call.name)
         if not _is_json(call):
-            error = "Function call arguments must be valid JSON"
-            yield view.request.broken("S16", error, call.position, call.pointer, faults=("tool-input-malformed",))
+            yield view.request.broken("S16", call.position, call.pointer, "arguments")
 
 
 def groq_fields(view: View) -> Iterator[Violation]:
     """S18: no ``reasoning_content`` on assistant messages."""
     for message in view.assistants:
         if "reasoning_content" in message.data:
-            where = f"messages.{message.index}"
-            error = (
-                f"'{where}' : for 'role:assistant' the following must be satisfied[('{where}' : property"
-                " 'reasoning_content' is unsupported)]"
-            )
-            yield view.request.broken("S18", error, where, message.pointer)
+            yield view.request.broken("S18", f"messages.{message.index}", message.pointer)
 
 
 def fireworks_fields(view: View) -> Iterator[Violation]:
@@ -204,17 +166,12 @@ def fireworks_fields(view: View) -> Iterator[Violation]:
     for message in view.messages:
         for name in _FIREWORKS_EXTRA:
             if name in message.data:
-                where = f"messages[{message.index}].{name}"
-                yield _extra(view, where, (*message.pointer, name))
+                yield view.request.broken("S19", f"messages[{message.index}].{name}", (*message.pointer, name))
     for call in view.calls:
         entry = _entry(view, call)
         for name in _FIREWORKS_EXTRA:
             if name in entry:
-                yield _extra(view, f"{call.position}.{name}", (*call.pointer, name))
-
-
-def _extra(view: View, where: str, pointer: tuple[str | int, ...]) -> Violation:
-    return view.request.broken("S19", f"Extra inputs are not permitted, field: '{where}'", where, pointer)
+                yield view.request.broken("S19", f"{call.position}.{name}", (*call.pointer, name))
 
 
 def template_rules(view: View) -> Iterator[Violation]:
@@ -223,25 +180,21 @@ def template_rules(view: View) -> Iterator[Violation]:
     for before, after in pairwise(talkers):
         between_tools = before.role == "assistant" and bool(before.calls)
         if before.role == after.role and not between_tools:
-            error = "Conversation roles must alternate user/assistant/user/assistant/..."
-            yield view.request.broken("S21", error, f"messages[{after.index}]", after.pointer, doubtful=True)
+            yield view.request.broken("S21", f"messages[{after.index}]", after.pointer, doubtful=True)
             break
     late = next((message for message in view.messages[1:] if message.role == "system"), None)
     if late is not None:
-        error = "System message must be at the beginning."
-        yield view.request.broken("S21", error, f"messages[{late.index}]", late.pointer, doubtful=True)
+        yield view.request.broken("S21", f"messages[{late.index}]", late.pointer, "system", doubtful=True)
     unread = next((call for call in view.calls if not _is_json(call)), None)
     if unread is not None:
-        error = "tool call arguments are not valid JSON: the chat template cannot be applied"
-        yield view.request.broken("S21", error, unread.position, unread.pointer, doubtful=True)
+        yield view.request.broken("S21", unread.position, unread.pointer, "arguments", doubtful=True)
 
 
 def dashscope_arguments(view: View) -> Iterator[Violation]:
     """S22: arguments are JSON (the pairing half of the rule is in ``pairing``)."""
     for call in view.calls:
         if not _is_json(call):
-            error = f'{DASHSCOPE}The "function.arguments" parameter of the code model must be in JSON format.'
-            yield view.request.broken("S22", error, call.position, call.pointer, faults=("tool-input-malformed",))
+            yield view.request.broken("S22", call.position, call.pointer, "arguments")
 
 
 def gemini_signatures(view: View) -> Iterator[Violation]:
@@ -256,13 +209,7 @@ def gemini_signatures(view: View) -> Iterator[Violation]:
         google = extra.get("google") if isinstance(extra, dict) else None
         if not (isinstance(google, dict) and google.get("thought_signature")):
             call = message.calls[0]
-            error = (
-                "Function call is missing a thought_signature in functionCall parts. This is required for tools to"
-                " work correctly, and missing thought_signature may lead to degraded model performance. Additional"
-                f" data, function call `default_api:{call.name}` , position {call.index + 1}. Please refer to"
-                " https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
-            )
-            yield view.request.broken("S23", error, call.position, call.pointer)
+            yield view.request.broken("S23", call.position, call.pointer, name=call.name, number=call.index + 1)
 
 
 def copilot_tail(view: View) -> Iterator[Violation]:
@@ -270,8 +217,7 @@ def copilot_tail(view: View) -> Iterator[Violation]:
     last = view.messages[-1] if view.messages else None
     model = view.request.model
     if last is not None and last.role == "assistant" and model.family == "claude" and model.prefill is not True:
-        error = "This model does not support assistant message prefill. The conversation must end with a user message."
-        yield view.request.broken("S24", error, f"messages[{last.index}]", last.pointer, doubtful=model.prefill is None)
+        yield view.request.broken("S24", f"messages[{last.index}]", last.pointer, doubtful=model.prefill is None)
 
 
 SERVER_CHECKS: dict[str, Callable[[View], Iterator[Violation]]] = {

@@ -15,7 +15,7 @@ from sessions_app.domain.protocols.v2_common import (
     unsupported,
     user_media,
 )
-from sessions_app.domain.wire.lowered import Body, CanonicalMessage, Lowered, Origin, Path, Provenance
+from sessions_app.domain.wire.lowered import NOBODY, Body, CanonicalMessage, Lowered, Origin, Path, Provenance
 from sessions_app.domain.wire.target import Target
 
 from .v1 import SYSTEM_PLACEHOLDER
@@ -42,7 +42,7 @@ def write(
     """
     writer = _Writer()
     if placeholder:
-        writer.add(dict(SYSTEM_PLACEHOLDER), Origin("", ""))
+        writer.add(dict(SYSTEM_PLACEHOLDER), NOBODY)
     for message, origins in sendable(lowered):
         writer.message(message, origins)
     writer.flush()

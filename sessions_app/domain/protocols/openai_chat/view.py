@@ -22,15 +22,19 @@ class Call:
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("messages", self.message, "tool_calls", self.index)
 
     @property
     def position(self) -> str:
+        """As the API writes it."""
         return f"messages[{self.message}].tool_calls[{self.index}]"
 
 
 @dataclass(slots=True)
 class Message:
+    """One member of ``messages`` with its calls."""
+
     role: str
     index: int
     data: dict[str, Any]
@@ -38,10 +42,12 @@ class Message:
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("messages", self.index)
 
     @property
     def content(self) -> Any:
+        """As it is sent: text, a list, or null."""
         return self.data.get("content")
 
     @property
@@ -51,6 +57,7 @@ class Message:
 
     @property
     def parts(self) -> list[dict[str, Any]]:
+        """Its content where that is a list, else []."""
         return objects(self.content)
 
     @property
@@ -74,6 +81,8 @@ class Turn:
 
 @dataclass(slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     profile: Profile
     messages: list[Message]
@@ -81,18 +90,22 @@ class View:
 
     @property
     def assistants(self) -> Iterator[Message]:
+        """The assistant messages."""
         return (message for message in self.messages if message.role == "assistant")
 
     @property
     def calls(self) -> Iterator[Call]:
+        """Every call of the history."""
         return (call for message in self.assistants for call in message.calls)
 
     @property
     def thinking_on(self) -> bool:
+        """The target thinks, or its model always does."""
         return self.request.target.thinking == "on" or self.request.model.always_thinks
 
 
 def read(request: Request, profile: Profile) -> View:
+    """The view of a body, for the server that ``profile`` tells of."""
     messages = [_message(index, data) for index, data in enumerate(request.list_of("messages"))]
     turns: list[Turn] = []
     open_turn: Turn | None = None

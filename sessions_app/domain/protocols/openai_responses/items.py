@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.protocols.checking import Pointer, Request, lone_surrogates, objects, survey, text_of
+from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
 from sessions_app.domain.protocols.media import data_url, sniff
 from sessions_app.domain.wire.verdict import Violation
 
@@ -47,23 +47,29 @@ class Item:
 
     @property
     def id(self) -> str:
+        """The item's own id, "" where it has none."""
         return text_of(self.data.get("id"))
 
     @property
     def call_id(self) -> str:
+        """The id of the call that it is or answers."""
         return text_of(self.data.get("call_id"))
 
     @property
     def pointer(self) -> Pointer:
+        """Its path in the body."""
         return ("input", self.index)
 
     @property
     def position(self) -> str:
+        """As the API writes it."""
         return f"input[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
+    """What the checks look at."""
+
     request: Request
     items: list[Item]
     stateless: bool
@@ -72,6 +78,7 @@ class View:
 
 
 def read(request: Request, gateway: bool) -> View:
+    """The view of a body; ``gateway`` as in ``View``."""
     items = [
         Item(text_of(data.get("type")) or ("message" if "role" in data else ""), index, data)
         for index, data in enumerate(request.list_of("input"))
@@ -87,16 +94,11 @@ def ids(view: View) -> Iterator[Violation]:
         where = f"{item.position}.id"
         prefix = PREFIXES.get(item.kind)
         if len(item.id) > ID_LIMIT:
-            yield view.request.broken("R6", _too_long(where, ID_LIMIT, len(item.id)), where, item.pointer)
+            yield view.request.broken("R6", where, item.pointer, "long", limit=ID_LIMIT, length=len(item.id))
         elif not _ID.match(item.id):
-            error = (
-                f"Invalid '{where}': '{item.id}'. Expected an ID that contains letters, numbers, underscores, or"
-                " dashes, but this value contained additional characters."
-            )
-            yield view.request.broken("R6", error, where, item.pointer)
+            yield view.request.broken("R6", where, item.pointer, id=item.id)
         elif prefix and not item.id.startswith(prefix):
-            error = f"Invalid '{where}': '{item.id}'. Expected an ID that begins with '{prefix}'."
-            yield view.request.broken("R5", error, where, item.pointer)
+            yield view.request.broken("R5", where, item.pointer, id=item.id, prefix=prefix)
 
 
 def call_ids(view: View) -> Iterator[Violation]:
@@ -106,13 +108,9 @@ def call_ids(view: View) -> Iterator[Violation]:
             continue
         where = f"{item.position}.call_id"
         if len(item.call_id) > ID_LIMIT:
-            yield view.request.broken("R7", _too_long(where, ID_LIMIT, len(item.call_id)), where, item.pointer)
+            yield view.request.broken("R7", where, item.pointer, limit=ID_LIMIT, length=len(item.call_id))
         else:
-            error = (
-                f"Invalid '{where}': empty string. Expected a string with minimum length 1, but got an empty string"
-                " instead."
-            )
-            yield view.request.broken("R7", error, where, item.pointer)
+            yield view.request.broken("R7", where, item.pointer, "empty")
 
 
 def content_types(view: View) -> Iterator[Violation]:
@@ -126,9 +124,9 @@ def content_types(view: View) -> Iterator[Violation]:
             if kind not in allowed:
                 names = [f"'{name}'" for name in allowed]
                 listed = " and ".join(names) if len(names) == 2 else f"{', '.join(names[:-1])}, and {names[-1]}"
-                error = f"Invalid value: '{kind}'. Supported values are: {listed}."
                 where = f"{item.position}.content[{index}]"
-                yield view.request.broken("R11", error, where, (*item.pointer, "content", index))
+                pointer = (*item.pointer, "content", index)
+                yield view.request.broken("R11", where, pointer, kind=kind, allowed=listed)
 
 
 def required_members(view: View) -> Iterator[Violation]:
@@ -136,8 +134,8 @@ def required_members(view: View) -> Iterator[Violation]:
     for item in view.items:
         for name in _REQUIRED.get(item.kind, ()):
             if name not in item.data:
-                where = f"{item.position}.{name}"
-                yield view.request.broken("R12", f"Missing required parameter: '{where}'.", where, item.pointer)
+                say = name if name == "arguments" else ""
+                yield view.request.broken("R12", f"{item.position}.{name}", item.pointer, say)
 
 
 def reasoning_content(view: View) -> Iterator[Violation]:
@@ -146,11 +144,7 @@ def reasoning_content(view: View) -> Iterator[Violation]:
         content = item.data.get("content")
         if item.kind == "reasoning" and isinstance(content, list) and content and not view.gateway:
             where = f"{item.position}.content"
-            error = (
-                f"Invalid '{where}': array too long. Expected an array with maximum length 0, but got an array with"
-                f" length {len(content)} instead."
-            )
-            yield view.request.broken("R13", error, where, item.pointer)
+            yield view.request.broken("R13", where, item.pointer, limit=0, length=len(content))
 
 
 def functions(view: View) -> Iterator[Violation]:
@@ -162,13 +156,9 @@ def functions(view: View) -> Iterator[Violation]:
             output = item.data.get("output")
             if isinstance(output, str) and len(output) > OUTPUT_LIMIT:
                 where = f"{item.position}.output"
-                yield view.request.broken("R-size", _too_long(where, OUTPUT_LIMIT, len(output)), where, item.pointer)
+                yield view.request.broken("R-size", where, item.pointer, limit=OUTPUT_LIMIT, length=len(output))
     if len(view.items) > ITEM_LIMIT:
-        error = (
-            f"Invalid 'input': array too long. Expected an array with maximum length {ITEM_LIMIT}, but got an array"
-            f" with length {len(view.items)} instead."
-        )
-        yield view.request.broken("R-size", error, "input", ("input",), faults=("context-overflow",))
+        yield view.request.broken("R-size", "input", ("input",), "items", limit=ITEM_LIMIT, length=len(view.items))
 
 
 def _function(view: View, item: Item) -> Iterator[Violation]:
@@ -176,21 +166,16 @@ def _function(view: View, item: Item) -> Iterator[Violation]:
         arguments = item.data["arguments"]
         where = f"{item.position}.arguments"
         if not isinstance(arguments, str):
-            error = f"Invalid type for '{where}': expected a string, but got an object instead."
-            yield view.request.broken("R14", error, where, item.pointer)
+            yield view.request.broken("R14", where, item.pointer, "arguments")
         elif len(arguments) > ARGUMENTS_LIMIT:
-            yield view.request.broken("R-size", _too_long(where, ARGUMENTS_LIMIT, len(arguments)), where, item.pointer)
+            yield view.request.broken("R-size", where, item.pointer, limit=ARGUMENTS_LIMIT, length=len(arguments))
     if "name" in item.data:
         name = text_of(item.data["name"])
         where = f"{item.position}.name"
         if len(name) > NAME_LIMIT:
-            yield view.request.broken("R14", _too_long(where, NAME_LIMIT, len(name)), where, item.pointer)
+            yield view.request.broken("R14", where, item.pointer, "long", limit=NAME_LIMIT, length=len(name))
         elif not _ID.match(name):
-            error = (
-                f"Invalid '{where}': string does not match pattern. Expected a string that matches the pattern"
-                " '^[a-zA-Z0-9_-]+$'."
-            )
-            yield view.request.broken("R14", error, where, item.pointer)
+            yield view.request.broken("R14", where, item.pointer)
 
 
 def unreplayable_reasoning(view: View) -> Iterator[Violation]:
@@ -200,8 +185,7 @@ def unreplayable_reasoning(view: View) -> Iterator[Violation]:
         return
     for item in view.items:
         if item.kind == "reasoning" and not item.data.get("encrypted_content") and not item.id:
-            where = f"{item.position}.encrypted_content"
-            yield view.request.broken("R15", f"Missing required parameter: '{where}'.", where, item.pointer)
+            yield view.request.broken("R15", f"{item.position}.encrypted_content", item.pointer)
 
 
 def sealed_shape(view: View) -> Iterator[Violation]:
@@ -212,11 +196,8 @@ def sealed_shape(view: View) -> Iterator[Violation]:
     for item in view.items:
         content = item.data.get("encrypted_content")
         if item.kind == "reasoning" and content is not None and not text_of(content).startswith("gAAA"):
-            error = (
-                f"The encrypted content {str(content)[:4]}... could not be verified. Reason: Encrypted content could"
-                " not be decrypted or parsed."
-            )
-            yield view.request.broken("R10", error, item.position, item.pointer, doubtful=True)
+            start = str(content)[:4]
+            yield view.request.broken("R10", item.position, item.pointer, doubtful=True, start=start)
 
 
 def media(view: View) -> Iterator[Violation]:
@@ -232,29 +213,8 @@ def media(view: View) -> Iterator[Violation]:
                 where = f"{item.position}.{key}[{index}]"
                 pointer = (*item.pointer, key, index)
                 real = sniff(url.data)
-                if len(text_of(part.get("image_url"))) > IMAGE_LIMIT:
-                    error = _too_long(f"{where}.image_url", IMAGE_LIMIT, len(text_of(part.get("image_url"))))
-                    yield view.request.broken("R-size", error, where, pointer)
+                length = len(text_of(part.get("image_url")))
+                if length > IMAGE_LIMIT:
+                    yield view.request.broken("R-size", where, pointer, "image", limit=IMAGE_LIMIT, length=length)
                 elif not real.valid or (real.mime and real.mime not in _IMAGES):
-                    error = (
-                        "The image data you provided does not represent a valid image. Please check your input and try"
-                        " again with one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif',"
-                        " 'image/webp']."
-                    )
-                    yield view.request.broken("R-media", error, where, pointer)
-
-
-def broken_text(view: View) -> Iterator[Violation]:
-    """A31 holds here as well: half surrogate pairs make the body no JSON."""
-    if not survey(view.request.body)[1]:
-        return
-    for pointer in lone_surrogates(view.request.body):
-        error = "The request body is not valid JSON: no low surrogate in string: line 1 column N (char N)"
-        yield view.request.broken("A31", error, ".".join(map(str, pointer[:4])), pointer)
-
-
-def _too_long(where: str, limit: int, length: int) -> str:
-    return (
-        f"Invalid '{where}': string too long. Expected a string with maximum length {limit}, but got a string with"
-        f" length {length} instead."
-    )
+                    yield view.request.broken("R-media", where, pointer)

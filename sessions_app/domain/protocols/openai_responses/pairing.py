@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.openai_responses.items import Item, View
-from sessions_app.domain.wire.verdict import Violation
+from sessions_app.domain.wire.verdict import Tag, Violation
 
 _CALLS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 _OUTPUTS = {output: call for call, output in _CALLS.items()}
@@ -28,9 +28,8 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
             last[item.call_id] = item.index
     for item in view.items:
         if item.kind in _CALLS and last.get(item.call_id, -1) < item.index:
-            error = f"No tool output found for function call {item.call_id}."
-            tail = item is view.items[-1]
-            yield view.request.broken("R1", error, item.position, item.pointer, tag="T" if tail else "P")
+            tag: Tag = "T" if item is view.items[-1] else "P"
+            yield view.request.broken("R1", item.position, item.pointer, tag=tag, id=item.call_id)
 
 
 def unknown_outputs(view: View) -> Iterator[Violation]:
@@ -40,8 +39,7 @@ def unknown_outputs(view: View) -> Iterator[Violation]:
         if item.kind in _CALLS:
             called.add(item.call_id)
         elif item.kind in _OUTPUTS and item.call_id not in called:
-            error = f"No tool call found for function call output with call_id {item.call_id}."
-            yield view.request.broken("R2", error, item.position, item.pointer)
+            yield view.request.broken("R2", item.position, item.pointer, id=item.call_id)
 
 
 def repeated_calls(view: View) -> Iterator[Violation]:
@@ -53,19 +51,21 @@ def repeated_calls(view: View) -> Iterator[Violation]:
         if item.kind in _CALLS:
             earlier = calls.setdefault(item.call_id, item)
             if earlier is not item:
-                error = f"call_id '{item.call_id}' of {item.position} is already used by {earlier.position}"
-                faults = (_repeat(view, earlier, item),)
-                yield view.request.broken("R16", error, item.position, item.pointer, doubtful=True, faults=faults)
+                yield view.request.broken(
+                    "R16",
+                    item.position,
+                    item.pointer,
+                    "call",
+                    doubtful=True,
+                    faults=(_repeat(view, earlier, item),),
+                    id=item.call_id,
+                    earlier=earlier.position,
+                )
         elif item.kind in _OUTPUTS:
             earlier = outputs.setdefault(item.call_id, item)
             if earlier is not item:
-                error = (
-                    f"Duplicate function_call_output for call_id '{item.call_id}'. Each function_call must have exactly"
-                    " one matching function_call_output"
-                )
-                yield view.request.broken(
-                    "R16", error, item.position, item.pointer, faults=(_repeat(view, earlier, item),)
-                )
+                faults = (_repeat(view, earlier, item),)
+                yield view.request.broken("R16", item.position, item.pointer, faults=faults, id=item.call_id)
 
 
 def _repeat(view: View, earlier: Item, later: Item) -> str:
@@ -78,8 +78,7 @@ def repeated_items(view: View) -> Iterator[Violation]:
     first: dict[str, Item] = {}
     for item in view.items:
         if item.id and first.setdefault(item.id, item) is not item:
-            error = f"Duplicate item found with id {item.id}. Remove duplicate items from your input and try again."
-            yield view.request.broken("R8", error, item.position, item.pointer)
+            yield view.request.broken("R8", item.position, item.pointer, id=item.id)
 
 
 def lone_reasoning(view: View) -> Iterator[Violation]:
@@ -89,8 +88,7 @@ def lone_reasoning(view: View) -> Iterator[Violation]:
             continue
         follower = view.items[place + 1] if place + 1 < len(view.items) else None
         if follower is None or not _generated(follower):
-            error = f"Item '{item.id}' of type 'reasoning' was provided without its required following item."
-            yield view.request.broken("R3", error, item.position, item.pointer)
+            yield view.request.broken("R3", item.position, item.pointer, id=item.id)
 
 
 def _generated(item: Item) -> bool:
@@ -107,8 +105,7 @@ def calls_without_reasoning(view: View) -> Iterator[Violation]:
     before: Item | None = None
     for item in view.items:
         if reasoned and item.id and item.kind in ("function_call", "message") and not _follows_reasoning(before):
-            error = f"Item '{item.id}' of type '{item.kind}' was provided without its required 'reasoning' item."
-            yield view.request.broken("R4", error, item.position, item.pointer, doubtful=True)
+            yield view.request.broken("R4", item.position, item.pointer, doubtful=True, id=item.id, kind=item.kind)
         before = item
 
 
@@ -126,11 +123,7 @@ def references(view: View) -> Iterator[Violation]:
     for item in view.items:
         bare = item.kind == "reasoning" and bool(item.id) and not item.data.get("encrypted_content")
         if item.kind == "item_reference" or bare:
-            error = (
-                f"Item with id '{item.id}' not found. Items are not persisted when `store` is set to false. Try again"
-                " with `store` set to true, or remove this item from your input."
-            )
-            yield view.request.broken("R9", error, item.position, item.pointer)
+            yield view.request.broken("R9", item.position, item.pointer, id=item.id)
 
 
 def reasoning_before_calls(view: View) -> Iterator[Violation]:
@@ -140,6 +133,5 @@ def reasoning_before_calls(view: View) -> Iterator[Violation]:
     before: Item | None = None
     for item in view.items:
         if item.kind == "function_call" and (before is None or before.kind not in ("reasoning", "function_call")):
-            error = "The `reasoning_text` in the thinking mode must be passed back to the API."
-            yield view.request.broken("R17", error, item.position, item.pointer)
+            yield view.request.broken("R17", item.position, item.pointer)
         before = item

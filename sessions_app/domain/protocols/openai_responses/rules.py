@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessions_app.domain.protocols.checking import Request, objects, run, text_of
+from sessions_app.domain.protocols.checking import Request, broken_text, objects, run, text_of
 from sessions_app.domain.protocols.openai_responses import items, pairing
-from sessions_app.domain.protocols.openai_responses.facts import FACTS
 from sessions_app.domain.protocols.openai_responses.items import View
+from sessions_app.domain.protocols.openai_responses.table import TABLE
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Violation
 
 CHECKS = (
-    items.broken_text,
+    broken_text,
     items.ids,
     items.call_ids,
     items.content_types,
@@ -55,6 +55,6 @@ def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
 
 def _view(body: dict[str, Any], target: Target, provenance: Provenance) -> View:
     return items.read(
-        Request(body, target, provenance, FACTS),
+        Request(body, target, provenance, TABLE),
         gateway=target.profile in GATEWAYS and target.thinking == "on",
     )

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from sessions_app.domain import dialects
+from sessions_app.domain.bodies import Requests
 from sessions_app.domain.judging import verdict, verdicts
-from sessions_app.domain.lowering import LoweringError
-from sessions_app.domain.lowering.shared import Requests
 from sessions_app.domain.model import Session
-from sessions_app.domain.wire.lowered import BlockOrigins, Origin
-from sessions_app.domain.wire.target import PROTOCOLS, default_target, infer_target
+from sessions_app.domain.wire.lowered import BlockOrigins, LoweringError, Origin
+from sessions_app.domain.wire.names import PROTOCOLS
+from sessions_app.domain.wire.target import default_target, infer_target
 from sessions_app.stores import open_store
 from tests.paths import CORPUS
 

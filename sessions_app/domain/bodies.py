@@ -1,18 +1,39 @@
-"""The requests of one history for several targets: what is the same for some of them is lowered once."""
+"""Request bodies of a history: in one target's protocol, or for several targets with what they share lowered once."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cached_property
 
+from sessions_app.domain.collector import undisturbed
+from sessions_app.domain.lowering import lower
+from sessions_app.domain.lowering.replay import opens_with_task
+from sessions_app.domain.lowering.replay_v2 import is_checkpoint
+from sessions_app.domain.lowering.v1_packages import package_of
 from sessions_app.domain.model import Session
+from sessions_app.domain.protocols import REGISTRY
 from sessions_app.domain.wire.lowered import Body, Lowered, LoweringError
 from sessions_app.domain.wire.target import Target
 
-from . import lower, written
-from .replay import opens_with_task
-from .replay_v2 import is_checkpoint
-from .v1_packages import package_of
+
+def body(
+    session: Session,
+    target: Target,
+    repairs: bool = True,
+    next_prompt: str | None = None,
+    generation: int | None = None,
+) -> Body:
+    """The request body of ``lower(...)`` in the target's protocol, written as the session's client writes it.
+
+    Raises ``LoweringError`` where the client cannot build a request, or the protocol has no place for something in it.
+    """
+    return written(lower(session, target, repairs, next_prompt, generation), session, target)
+
+
+@undisturbed
+def written(lowered: Lowered, session: Session, target: Target) -> Body:
+    """``lowered`` in the target's protocol, by the writer of the session's dialect."""
+    return REGISTRY[target.protocol].write(session.dialect.removeprefix("opencode-"), lowered, target)
 
 
 class Requests:
@@ -65,7 +86,8 @@ class Requests:
 
     def _key(self, target: Target) -> Hashable:
         """What the lowering looks at in a target: the package only for media in results and for the two fixes
-        (wire-rules 6.1 steps 5 and 6), the protocol only for a provider's own compaction (format B3)."""
+        (docs/contract/wire.md#6.1.5, #6.1.6), the protocol only for a provider's own compaction
+        (docs/contract/formats.md#b3)."""
         key = (target.provider, target.model, target.metadata_key)
         if self.session.dialect == "opencode-v2":
             return (*key, target.protocol if self._checkpoints else "")
