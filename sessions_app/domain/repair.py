@@ -88,6 +88,11 @@ class Plan:
     skipped: tuple[tuple[str, str], ...] = ()
     """(finding key, why nothing is planned for it)."""
 
+    @property
+    def rules(self) -> list[str]:
+        """Codes of the rules whose findings it repairs."""
+        return sorted({key.partition(":")[0] for key in self.findings})
+
 
 def inverted(changes: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
     """The changes that take ``changes`` back, in the order they must run."""

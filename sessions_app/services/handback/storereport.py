@@ -12,8 +12,7 @@ from typing import Any
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.models import Finding, Session, Source
-from sessions_app.models.repairs import new_public_id
-from sessions_app.services.writing import full_backup, journal
+from sessions_app.services.repair.write import store_write
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.sqlite.damage import Check, quick_check
 from sessions_app.stores.sqlite.inspection import ORPHAN_CAP, Orphans, orphans
@@ -110,15 +109,8 @@ def strays_remove(*, store: Store, actor: str, now: datetime, reason: str = "") 
     changes = strays_changes(store=store)
     if not changes:
         return ""
-    backup = full_backup(store=store, now=now)
-    about = About(
-        actor=actor,
-        reason=reason or "rows that belong nowhere",
-        repair_id=new_public_id(),
-        backup=str(backup.path or ""),
-    )
-    store.apply(changes, journal=journal(now), about=about)
-    return about.repair_id
+    about = About(actor=actor, reason=reason or "rows that belong nowhere")
+    return store_write(store=store, changes=changes, about=about, now=now).repair_id
 
 
 def hidden_counts(*, source: Source) -> list[tuple[str, str, int]]:

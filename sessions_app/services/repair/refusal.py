@@ -1,19 +1,13 @@
-"""What every write to a store shares: who holds the file, the full backup before it, the journal (design 5)."""
+"""A repair that is refused: nothing was written, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-
-from django.conf import settings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from sessions_app.domain.model import Row, SessionRows
-from sessions_app.stores.backup import Backup, backup_once
-from sessions_app.stores.base import Store
-from sessions_app.stores.holders import Holder
-from sessions_app.stores.journal import Journal
-
-from .datadir import backups_dir, journal_dir
+from sessions_app.stores.base import StoreError
+from sessions_app.stores.changes import GuardRefused
 
 
 class RepairRefused(Exception):
@@ -28,36 +22,20 @@ class RepairRefused(Exception):
         self.changed = tuple(changed)
 
 
-def journal(now: datetime) -> Journal:
-    """The journal of the data directory, its clock standing at ``now``."""
-    return Journal(journal_dir(), clock=lambda: now)
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What a store says against reading or writing it becomes a ``RepairRefused``."""
+    try:
+        yield
+    except StoreError as problem:
+        raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
+    except GuardRefused as refusal:
+        raise guard_refusal(refusal) from refusal
 
 
-def full_backup(*, store: Store, now: datetime, batch: str = "") -> Backup:
-    """One full backup of a database per batch and per day, unless it is over the size limit; the answer says why there
-    is none."""
-    if store.kind != "sqlite":
-        return Backup(None, "Only databases are backed up whole; the restore point holds the changed rows.")
-    return backup_once(store.path, backups_dir(batch), day=now.date(), limit=settings.SUTURE_BACKUP_LIMIT)
-
-
-def named(holders: Iterable[Holder]) -> str:
-    """Processes, in words."""
-    return ", ".join(f"{holder.command or 'a process'} (process {holder.pid})" for holder in holders)
-
-
-def clients_of(holders: Iterable[Holder]) -> list[Holder]:
-    """Those among the holders of a file that are the agent's client: what looks stuck may still be running in them
-    (design 5.4)."""
-    return [holder for holder in holders if holder.is_client]
-
-
-def held_words(clients: Iterable[Holder]) -> str:
-    """Why a repair waits for the client."""
-    return (
-        f"{named(clients)} has the file open, and what this repair would close may still be running. Close the client,"
-        " or force it."
-    )
+def guard_refusal(refusal: GuardRefused) -> RepairRefused:
+    """The rows are others than the write was made for."""
+    return RepairRefused("changed", str(refusal), [str(difference) for difference in refusal.changed])
 
 
 def what_changed(before: SessionRows, after: SessionRows, limit: int = 20) -> list[str]:

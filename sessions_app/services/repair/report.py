@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sessions_app.domain.repair import RowChange
-
-from .handback.patch import Extent
+from sessions_app.services.handback.patch import Extent
 
 
 @dataclass(slots=True)
