@@ -15,7 +15,7 @@ from typing import Any
 from sessions_app import stores
 from sessions_app.domain.wish import LEVELS, Wish
 from sessions_app.services.handback.copy import store_copy
-from sessions_app.services.handback.patch import patch_sql, undo_sql
+from sessions_app.services.handback.patch import store_patches
 from sessions_app.services.repair.files import file_repair
 from sessions_app.services.repair.recover import journal_recover
 from sessions_app.services.repair.report import FileReport, SessionOutcome
@@ -115,16 +115,10 @@ class RepairCommand(SutureCommand):
     def _write_patch(self, target: Path, store: Store, report: FileReport) -> None:
         if not isinstance(store, SqliteStore):
             raise ValueError("An SQL patch can only be made for a database.")
-
-        def real(table: str) -> str:
-            found = store.schema.real(table)
-            return table if found is None else found.name
-
         undo = target.with_suffix(".undo.sql")
-        before, after = [one for one, _ in report.extents], [one for _, one in report.extents]
-        name = store.path.name
-        target.write_text(patch_sql(report.changes, made_for=name, table_name=real, extents=before), encoding="utf-8")
-        undo.write_text(undo_sql(report.changes, made_for=name, table_name=real, extents=after), encoding="utf-8")
+        patch, back = store_patches(store, report.changes, made_for=store.path.name, extents=report.extents)
+        target.write_text(patch, encoding="utf-8")
+        undo.write_text(back, encoding="utf-8")
         self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
 
     def _in_words(self, report: FileReport, *, to_stderr: bool) -> None:

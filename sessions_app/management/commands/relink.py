@@ -6,7 +6,6 @@ from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
-from sessions_app.domain import dialects
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, OperationError
@@ -14,8 +13,9 @@ from sessions_app.domain.rules import Context, find_all
 from sessions_app.domain.wish import Wish
 from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
 from sessions_app.services.handback.storereport import HIDING
+from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.repair.files import file_repair
-from sessions_app.services.storefacts import is_native, session_facts, store_facts
+from sessions_app.services.storefacts import is_native
 from sessions_app.stores.base import Store
 
 
@@ -77,10 +77,11 @@ class Command(SutureCommand):
         return 0 if all(one.outcome not in ("refused", "unreadable") for one in report.sessions) else FOUND_IT
 
     def _hidden(self, store: Store, *, native: bool, now: datetime, json: bool) -> int:
-        facts = store_facts(store=store, native=native, now=now)
+        whole = OpenStore(store, now, native, watched=False)
         hidden: list[dict[str, Any]] = []
         for rows in store.read_all():
-            found = find_all(Context(dialects.decode(rows), None, session_facts(facts, rows)), HIDING)
+            bench = Bench(rows, whole=whole)
+            found = find_all(Context(bench.decoded, None, bench.facts), HIDING)
             if found:
                 reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
                 hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from sessions_app import __version__, stores
 from sessions_app.domain import rowdoc
+from sessions_app.domain.handback.extent import extent
 from sessions_app.domain.handback.redact import bundle
 from sessions_app.domain.handback.report import report
 from sessions_app.domain.model import SessionRows
@@ -32,7 +33,7 @@ from sessions_app.stores.sqlite.store import SqliteStore
 
 from .copy import store_copy
 from .exportdoc import ExportDocument, NotExportable, export_documents
-from .patch import extent, patch_sql, undo_sql
+from .patch import store_patches
 
 type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
 FORMS: tuple[Form, ...] = get_args(Form.__value__)
@@ -184,7 +185,7 @@ class _Maker:
         return self._handed(form, "", path=copy, notes=notes)
 
     def _after(self, bench: Bench) -> SessionRows:
-        return bench.after.rows if self.options.repaired else bench.rows
+        return bench.rows_after if self.options.repaired else bench.rows
 
     def _report(self) -> str:
         bench = self.bench
@@ -220,21 +221,15 @@ class _Maker:
     def _patch(self, *, undo: bool) -> Handed:
         if not isinstance(self.store, SqliteStore):
             raise HandBackRefused("form", "A patch is for a database; this session comes from another kind of store.")
-        schema = self.store.schema
-        plan = self.bench.plan
-        if not plan.changes:
+        if not self.bench.plan.changes:
             raise HandBackRefused("nothing", "There is nothing to repair with these options.")
-
-        def real(table: str) -> str:
-            found = schema.real(table)
-            return table if found is None else found.name
-
-        make, rows = (undo_sql, self.bench.after.rows) if undo else (patch_sql, self.rows)
-        held = extent(rows)
-        return self._handed(
-            "undo" if undo else "patch",
-            make(plan.changes, made_for=self.rows.id, table_name=real, extents=[held]),
+        patch, back = store_patches(
+            self.store,
+            self.bench.plan.changes,
+            made_for=self.rows.id,
+            extents=[(extent(self.rows), extent(self.bench.rows_after))],
         )
+        return self._handed("undo", back) if undo else self._handed("patch", patch)
 
     def _handed(self, form: Form, text: str, *, path: Path | None = None, notes: tuple[str, ...] = ()) -> Handed:
         content_type, ending = _KIND[form]

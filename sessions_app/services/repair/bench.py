@@ -107,6 +107,10 @@ class Bench:
         return f"{named(self.holders)} has this file open." if self.holders else ""
 
     @cached_property
+    def rows_after(self) -> SessionRows:
+        return dialects.apply(self.rows, self.plan.changes)
+
+    @cached_property
     def after(self) -> domain.Session:
         """The session after the plan."""
         return planning.applied(self.decoded, self.plan.changes) if self.plan.changes else self.decoded
@@ -114,7 +118,7 @@ class Bench:
     @property
     def hashes(self) -> tuple[str, str]:
         """Of the rows, before and after the plan."""
-        return self.plan.rows_hash, rowdoc.rows_hash(self.after.rows)
+        return self.plan.rows_hash, rowdoc.rows_hash(self.rows_after)
 
     @cached_property
     def preview(self) -> Preview:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from sessions_app.domain.handback.extent import extent
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, RowChange
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wish import Wish
-from sessions_app.services.handback.patch import extent
 from sessions_app.services.storefacts import is_native
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.changes import GuardRefused
@@ -67,7 +67,7 @@ def file_repair(
         if not changes:
             continue
         report.changes += changes
-        report.extents.append((extent(rows), extent(bench.after.rows)))
+        report.extents.append((extent(rows), extent(bench.rows_after)))
         if dry_run:
             continue
         group.outcomes.append(outcome)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sessions_app.domain.handback.extent import Extent
 from sessions_app.domain.repair import RowChange
-from sessions_app.services.handback.patch import Extent
 
 
 @dataclass(slots=True)
