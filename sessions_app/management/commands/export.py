@@ -70,7 +70,7 @@ class Command(SutureCommand):
         )
         with open_path(path) as store:
             native = path != "-" and is_native(store.path)
-            whole = OpenStore(store, datetime.now(UTC), native, watched=False)
+            whole = OpenStore(store, datetime.now(UTC), native, agents=False)
             bench = Bench(store.read(one_session(store, session)), wish, whole)
             try:
                 with handed(bench=bench, form=form, options=handing, source=store.path.name) as made:

@@ -77,7 +77,7 @@ class Command(SutureCommand):
         return 0 if all(one.outcome not in ("refused", "unreadable") for one in report.sessions) else FOUND_IT
 
     def _hidden(self, store: Store, *, native: bool, now: datetime, json: bool) -> int:
-        whole = OpenStore(store, now, native, watched=False)
+        whole = OpenStore(store, now, native, agents=False)
         hidden: list[dict[str, Any]] = []
         for rows in store.read_all():
             bench = Bench(rows, whole=whole)

@@ -115,7 +115,7 @@ def session_handed(
     source = session.source
     try:
         with source.open_store() as store:
-            whole = OpenStore(store, now, source.native, watched=False)
+            whole = OpenStore(store, now, source.native, agents=False)
             bench = Bench(store.read(stored_id(session)), wish, whole)
             with handed(bench=bench, form=form, options=options, source=source.name) as made:
                 yield made

@@ -51,7 +51,7 @@ def repair_apply(
         return repair_write(
             repair=repair,
             changes=bench.plan.changes,
-            to=OwnFile(whole, attached=session.source.live),
+            to=OwnFile(whole),
             now=now,
             expect={bench.rows.id: repair.hash_before},
         )
@@ -87,8 +87,8 @@ def changes_apply(
         return repair_write(repair=repair, changes=changes, to=MirrorAlone(session, after, now), now=now)
     with open_source(session=session, now=now) as whole:
         repair.holders = [asdict(holder) for holder in whole.holders]
-        to = OwnFile(whole, attached=session.source.live)
-        return repair_write(repair=repair, changes=changes, to=to, now=now, expect={rows.id: repair.hash_before})
+        expect = {rows.id: repair.hash_before}
+        return repair_write(repair=repair, changes=changes, to=OwnFile(whole), now=now, expect=expect)
 
 
 def rows_after(rows: SessionRows, changes: tuple[RowChange, ...]) -> SessionRows:

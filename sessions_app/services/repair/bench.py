@@ -34,15 +34,15 @@ from .refusal import refusing
 class OpenStore:
     """A store that is open, with what is known of it as a whole; all its sessions share it.
 
-    ``native``: it lies where its client finds it. ``check``: what SQLite's check found. ``watched``: a client may have
-    it open too.
+    ``native``: it lies where its client finds it. ``check``: what SQLite's check found. ``agents``: it is the agent's
+    own, which a client may have open too; else a copy of ours.
     """
 
     store: Store
     now: datetime
     native: bool = False
     check: Sequence[str] = ()
-    watched: bool = True
+    agents: bool = True
 
     @cached_property
     def facts(self) -> Facts:
@@ -50,7 +50,7 @@ class OpenStore:
 
     @cached_property
     def holders(self) -> tuple[Holder, ...]:
-        return tuple(self.store.holders()) if self.watched else ()
+        return tuple(self.store.holders()) if self.agents else ()
 
 
 @dataclass(eq=False)
@@ -176,4 +176,4 @@ def open_source(*, session: Session, now: datetime) -> Iterator[OpenStore]:
     """The store of a session of the mirror. What it says against being read or written is a ``RepairRefused``."""
     source = session.source
     with refusing(), source.open_store() as store:
-        yield OpenStore(store, now, source.native, source.damage, watched=source.live)
+        yield OpenStore(store, now, source.native, source.damage, agents=source.live)

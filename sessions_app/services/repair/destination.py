@@ -44,16 +44,17 @@ class Destination(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """The session's file. ``attached``: the agent's own, which is backed up first; else our copy of an upload."""
+    """The session's file: the agent's own, which is backed up first, or our copy of an upload."""
 
     whole: OpenStore
-    attached: bool
 
     def together(self) -> AbstractContextManager[object]:
         return nullcontext()
 
     def backup(self, *, batch: str) -> Backup:
-        return full_backup(store=self.whole.store, now=self.whole.now, batch=batch) if self.attached else Backup(None)
+        return (
+            full_backup(store=self.whole.store, now=self.whole.now, batch=batch) if self.whole.agents else Backup(None)
+        )
 
     def write(self, changes: Sequence[RowChange], about: About, expect: Mapping[str, str]) -> None:
         self.whole.store.apply(changes, journal=journal(self.whole.now), about=about, expect=expect)
@@ -98,5 +99,6 @@ class MirrorAlone:
 def file_of(*, repair: Repair, store: Store, now: datetime) -> OwnFile:
     """The file that a repair of the history was written to, opened anew."""
     source = repair.session.source if repair.session is not None else repair.source
-    whole = OpenStore(store, now) if source is None else OpenStore(store, now, source.native, source.damage)
-    return OwnFile(whole, attached=repair.source is None or repair.source.live)
+    if source is None:
+        return OwnFile(OpenStore(store, now))
+    return OwnFile(OpenStore(store, now, source.native, source.damage, agents=source.live))

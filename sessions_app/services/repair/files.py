@@ -53,7 +53,7 @@ def file_repair(
     there, ``ValueError`` for a target that cannot be read; what goes wrong with one session is in its outcome.
     """
     report = FileReport(str(store.path), store.kind, dry_run)
-    whole = OpenStore(store, now, native=not copy and is_native(store.path), watched=not copy)
+    whole = OpenStore(store, now, native=not copy and is_native(store.path), agents=not copy)
     if whole.holders and not dry_run:
         report.warnings.append(f"{named(whole.holders)} has this file open.")
     group = _Group()

@@ -13,7 +13,7 @@ from sessions_app.stores.changes import GuardRefused
 class RepairRefused(Exception):
     """Nothing was written. ``kind``: changed (the session is not what the plan was made for), held (a client has the
     file open), nothing (no operation to apply), store (the store cannot be read or written), state (the repair cannot
-    be undone). ``changed`` says what changed, in words."""
+    be undone), wish (it names what nothing here knows). ``changed`` says what changed, in words."""
 
     def __init__(self, kind: str, words: str, changed: Sequence[str] = ()) -> None:
         super().__init__(words)
