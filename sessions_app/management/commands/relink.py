@@ -9,11 +9,10 @@ from typing import Any
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, OperationError
-from sessions_app.domain.rules import Context, find_all
 from sessions_app.domain.wish import Wish
 from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
-from sessions_app.services.handback.storereport import HIDING
-from sessions_app.services.repair.bench import Bench, OpenStore
+from sessions_app.services.handback.storereport import store_hidden
+from sessions_app.services.repair.bench import OpenStore
 from sessions_app.services.repair.files import file_repair
 from sessions_app.services.storefacts import is_native
 from sessions_app.stores.base import Store
@@ -79,12 +78,9 @@ class Command(SutureCommand):
     def _hidden(self, store: Store, *, native: bool, now: datetime, json: bool) -> int:
         whole = OpenStore(store, now, native, agents=False)
         hidden: list[dict[str, Any]] = []
-        for rows in store.read_all():
-            bench = Bench(rows, whole=whole)
-            found = find_all(Context(bench.decoded, None, bench.facts), HIDING)
-            if found:
-                reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
-                hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})
+        for rows, found in store_hidden(whole=whole):
+            reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
+            hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})
         if json:
             self.result({"hidden": hidden})
             return 0

@@ -34,8 +34,8 @@ from .refusal import refusing
 class OpenStore:
     """A store that is open, with what is known of it as a whole; all its sessions share it.
 
-    ``native``: it lies where its client finds it. ``check``: what SQLite's check found. ``agents``: what is written goes
-    to the agent's own file, which a client may have open too; else to a copy.
+    ``native``: it lies where its client finds it. ``check``: what SQLite's check found. ``agents``: what is written
+    goes to the agent's own file, which a client may have open too; else to a copy.
     """
 
     store: Store
