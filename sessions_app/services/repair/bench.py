@@ -15,7 +15,8 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.planning import Preview, Proposal
 from sessions_app.domain.repair import Plan
 from sessions_app.domain.rules import Facts
-from sessions_app.domain.wire.target import PROTOCOLS, ProtocolName, Target, default_target
+from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
+from sessions_app.domain.wire.target import Target, default_target
 from sessions_app.domain.wire.verdict import Verdict
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Session
