@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from sessions_app.domain.handback.extent import extent
 from sessions_app.domain.handback.freshids import renamed
 from sessions_app.domain.handback.redact import redacted
 from sessions_app.domain.repair import RowChange
 from sessions_app.services.handback.exportdoc import export_documents
-from sessions_app.services.handback.patch import extent, patch_sql
+from sessions_app.services.handback.patch import patch_sql
 from sessions_app.stores import open_store
 from tests.factories.bigstore import make_store
 

@@ -13,7 +13,8 @@ from django.tasks import task
 from django.utils import timezone
 
 from sessions_app.models import Compaction, ImportJob, RepairBatch
-from sessions_app.services import bulkrun, compacting, importing, recovering, scanning
+from sessions_app.services import bulkrun, compacting, importing, scanning
+from sessions_app.services.repair import recover
 
 SILENCE = timedelta(minutes=2)
 """A job without a heartbeat for so long has lost its worker."""
@@ -77,7 +78,7 @@ def start(*, alone: bool) -> list[str]:
     what to tell.
     """
     silence = timedelta(0) if alone else SILENCE
-    told = [*recovering.journal_recover(now=timezone.now()), *_settle(timezone.now(), silence)]
+    told = [*recover.journal_recover(now=timezone.now()), *_settle(timezone.now(), silence)]
     for batch in bulkrun.bulk_unfinished(now=timezone.now(), alone=alone):
         bulk_run.enqueue(batch)
         told.append(f"Bulk repair {batch} is taken up again.")
@@ -97,7 +98,7 @@ def reap() -> None:
 
 
 def _settle(now: datetime, silence: timedelta) -> list[str]:
-    recovering.repairs_settle(now=now, silence=silence)
+    recover.repairs_settle(now=now, silence=silence)
     told = []
     for job in importing.imports_reap(now=now, silence=silence):
         import_run.enqueue(job.pk)

@@ -10,11 +10,11 @@ from django.utils import timezone
 from ninja import Query, Router
 from ninja.responses import Status
 
+from sessions_app.domain.wish import Wish
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import batch_document, report_csv, report_rows
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import (
-    BulkOptions,
     BulkRefused,
     Selection,
     bulk_cancel,
@@ -48,14 +48,15 @@ def bulk_create(request: HttpRequest, body: BulkIn) -> Any:
     """Start repairing in the background (202), or say what would happen (200, with dry_run)."""
     require(request, REPAIR)
     selection = _selection(body)
-    options = BulkOptions(tuple(body.rules), body.safety, body.choices, body.stop_on_failure, body.force)
+    wish = Wish.of(rules=body.rules, findings=body.findings, choices=body.choices, safety=body.safety, force=body.force)
     now = timezone.now()
     if body.dry_run:
-        return Status(200, bulk_preview(selection=selection, options=options, now=now, samples=0))
+        return Status(200, bulk_preview(selection=selection, wish=wish, now=now, samples=0))
     try:
         batch = bulk_start(
             selection=selection,
-            options=options,
+            wish=wish,
+            stop_on_failure=body.stop_on_failure,
             reason=body.reason,
             actor=actor(request),
             face="api",

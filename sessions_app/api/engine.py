@@ -11,9 +11,9 @@ from ninja.responses import Status
 
 from sessions_app.models import Compaction, Probe
 from sessions_app.services import compacting, probing
-from sessions_app.services.repairing import Actor
+from sessions_app.services.actor import Actor
+from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.scanning import target_document
-from sessions_app.services.writing import RepairRefused
 from sessions_app.tasks import compaction_enqueue
 
 from .access import found, session_for_reading, session_for_repair

@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from ninja import Query, Router
 
+from sessions_app.domain.wish import Wish
 from sessions_app.downloads import attachment
 from sessions_app.services.audit import audit_record
 from sessions_app.services.handback.handing import Form, HandBackRefused, HandOptions, session_handed
-from sessions_app.services.repairing import RepairOptions
 
 from .access import session_for_reading
 from .auth import actor
@@ -62,11 +62,10 @@ def session_export(
     every text masked."""
     session = session_for_reading(request, sid)
     now = timezone.now()
-    options = HandOptions(
-        repaired=repaired, fresh=ids == "fresh", children=children, repair=RepairOptions(safety=safety)
-    )
+    options = HandOptions(repaired=repaired, fresh=ids == "fresh", children=children)
+    wish = Wish.of(safety=safety)
     try:
-        with session_handed(session=session, form=form, options=options, now=now) as made:
+        with session_handed(session=session, form=form, options=options, wish=wish, now=now) as made:
             response = attachment(made)
     except HandBackRefused as refusal:
         raise Problem(_STATUS[refusal.kind], refusal.words, kind=refusal.kind) from refusal

@@ -13,6 +13,8 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
+from sessions_app.domain.wish import WishError
+
 logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
@@ -65,6 +67,10 @@ def install(api: NinjaAPI) -> None:
     def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
         places = [{"at": _place(fault["loc"]), "what": fault["msg"]} for fault in error.errors]
         return problem(422, "; ".join(f"{fault['at']}: {fault['what']}" for fault in places), {"errors": places})
+
+    @api.exception_handler(WishError)
+    def _unknown_name(request: HttpRequest, error: WishError) -> HttpResponse:
+        return problem(422, str(error))
 
     @api.exception_handler(RequestDataTooBig)
     def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from django.db.models import QuerySet, TextField
@@ -10,26 +11,18 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Query, Router
 
-from sessions_app.domain import dialects
 from sessions_app.domain import repair as domain
 from sessions_app.domain.wire.verdict import Verdict
+from sessions_app.domain.wish import DEDUPE, DROP, Wish
 from sessions_app.models import Repair, RowChange, Session
 from sessions_app.models.values import plain
-from sessions_app.selectors.payloads import NoTarget, chosen_target
-from sessions_app.selectors.rows import session_rows
-from sessions_app.services.bulk import PRESETS
-from sessions_app.services.repairing import (
-    Actor,
-    Planned,
-    RepairOptions,
-    operation_document,
-    repair_apply,
-    repair_plan,
-    repair_preview,
-    repair_undo,
-)
+from sessions_app.services.actor import Actor
+from sessions_app.services.repair.apply import repair_apply
+from sessions_app.services.repair.bench import Bench, session_bench
+from sessions_app.services.repair.history import operation_document
+from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.undo import repair_undo
 from sessions_app.services.scanning import target_document, violation_document
-from sessions_app.services.writing import RepairRefused
 
 from .access import found, session_for_repair
 from .auth import REPAIR, VIEW, actor, require
@@ -62,10 +55,10 @@ def session_plan(request: HttpRequest, sid: Id, body: RepairIn = ALL_SAFE) -> An
     """What a repair with these options would do to the session as it is stored now; nothing is written."""
     session = session_for_repair(request, sid)
     try:
-        planned = repair_plan(session=session, options=_options(session, body), now=timezone.now())
+        with session_bench(session=session, wish=_wish(body), now=timezone.now()) as bench:
+            return _plan(bench)
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
-    return _plan(planned)
 
 
 @router.post("sessions/{sid}/repair", response={200: RepairOut, **ERRORS}, summary="Repair a session")
@@ -73,14 +66,14 @@ def session_repair(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SA
     """Apply a repair to the session's file; refused with 409 where there is nothing to repair or the session changed
     meanwhile."""
     session = session_for_repair(request, sid)
-    return _apply(request, session, _options(session, body), body)
+    return _apply(request, session, _wish(body), body)
 
 
 @router.post("sessions/{sid}/dedupe", response={200: RepairOut, **ERRORS}, summary="Dedupe repeated calls of a session")
 def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
     """Tool parts of one message that share a call id: keep the most informative one; two completed ones that differ are
     renamed apart."""
-    return _preset(request, session_for_repair(request, sid), "dedupe", body)
+    return _preset(request, session_for_repair(request, sid), DEDUPE, body)
 
 
 @router.post(
@@ -91,7 +84,7 @@ def session_dedupe(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SA
 def session_drop(request: HttpRequest, sid: Id, body: RepairApplyIn = APPLY_SAFE) -> Any:
     """Failed turns whose thinking cannot be sent again lose their tool calls and results. Lossy in the store, hence by
     name only."""
-    return _preset(request, session_for_repair(request, sid), "drop", body)
+    return _preset(request, session_for_repair(request, sid), DROP, body)
 
 
 @router.get("repairs", response=RepairPage, summary="List repairs")
@@ -149,46 +142,39 @@ def _repair(rid: str) -> Repair:
     return found(_repairs(), public_id=rid)
 
 
-def _apply(request: HttpRequest, session: Session, options: RepairOptions, body: RepairApplyIn) -> dict[str, Any]:
+def _apply(request: HttpRequest, session: Session, wish: Wish, body: RepairApplyIn) -> dict[str, Any]:
     try:
         repair = repair_apply(
             session=session,
-            options=options,
+            wish=wish,
             actor=Actor(actor(request), "api", body.reason),
             now=timezone.now(),
             expected_hash=body.expected_hash,
-            force=body.force,
         )
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
     return repair_document(_repair(repair.public_id))
 
 
-def _preset(request: HttpRequest, session: Session, name: str, body: RepairApplyIn) -> dict[str, Any]:
-    preset = PRESETS[name].options
-    options = _options(session, body.model_copy(update={"rules": list(preset.rules), "safety": preset.safety}))
-    return _apply(request, session, options, body)
+def _preset(request: HttpRequest, session: Session, preset: Wish, body: RepairApplyIn) -> dict[str, Any]:
+    return _apply(request, session, replace(_wish(body), rules=preset.rules, safety=preset.safety), body)
 
 
-def _options(session: Session, body: RepairIn) -> RepairOptions:
-    target = None
-    if body.target or body.thinking != "auto":
-        try:
-            target = chosen_target(dialects.decode(session_rows(session)), body.target, body.thinking)
-        except NoTarget as problem:
-            raise Problem(422, str(problem)) from problem
-    return RepairOptions(
-        rules=tuple(body.rules),
-        safety=body.safety,
+def _wish(body: RepairIn) -> Wish:
+    return Wish.of(
+        rules=body.rules,
+        findings=body.findings,
         choices=body.choices,
-        messages=tuple(body.messages),
-        target=target,
+        messages=body.messages,
+        safety=body.safety,
+        target=body.target,
+        thinking=body.thinking,
+        force=body.force,
     )
 
 
-def _plan(planned: Planned) -> dict[str, Any]:
-    seen = repair_preview(planned=planned)
-    plan = planned.plan
+def _plan(bench: Bench) -> dict[str, Any]:
+    plan, seen = bench.plan, bench.preview
     return {
         "rows_hash": plan.rows_hash,
         "findings": list(plan.findings),
@@ -197,8 +183,8 @@ def _plan(planned: Planned) -> dict[str, Any]:
         "skipped": [{"finding": finding, "why": why} for finding, why in plan.skipped],
         "before": verdict_document(seen.verdict_before),
         "after": verdict_document(seen.verdict_after),
-        "warning": planned.warning,
-        "refusal": planned.refusal,
+        "warning": bench.warning,
+        "refusal": bench.refusal,
     }
 
 

@@ -17,13 +17,15 @@ from sessions_app.api.repairs import refused, repair_document
 from sessions_app.api.schemas import Id, RepairOut, SourceJobOut
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Source
 from sessions_app.selectors.rows import session_rows
+from sessions_app.services.actor import Actor
 from sessions_app.services.handback.recovery import source_recover
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
-from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
-from sessions_app.services.writing import RepairRefused
+from sessions_app.services.repair.apply import repair_apply
+from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.stores.base import StoreError
 from sessions_app.tasks import import_enqueue
 
@@ -241,7 +243,7 @@ def session_relink(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
     try:
         made = repair_apply(
             session=session,
-            options=RepairOptions(operations=operations),
+            wish=Wish(operations=operations),
             actor=Actor(actor(request), "api", body.reason or "relink"),
             now=timezone.now(),
             expected_hash=session.rows_hash,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.judging import judged_requests, verdict, verdict_on
@@ -23,16 +22,15 @@ from .model import Row, Session
 from .repair import Operation, OperationError, Plan, RowChange
 from .rowdoc import rows_hash
 from .rules import REGISTRY, Choice, Context, Facts, Finding, find_all
+from .wish import NOTHING, Wish
 
 MAX_ROUNDS = 40
 """More rounds than overlapping faults of one message need; a bound against rules that would chase each other."""
-DEDUPE = ("duplicate-call-id-in-message",)
-DROP = ("thinking-lost-on-error",)
 _HELD = "a client has the file open and may still be at it"
-NOTHING = "none"
-"""The choice that leaves a finding as it is."""
+_ALL_SAFE = Wish()
 
-type Level = Literal["safe", "lossy"]
+type _Rows = tuple[str, ...]
+"""The raw JSON of the rows that a finding is about."""
 
 
 @dataclass(slots=True)
@@ -42,61 +40,81 @@ class _Work:
     session: Session
     operations: list[Operation] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
-    done: dict[str, None] = field(default_factory=dict)
-    seen: set[tuple[str, ...]] = field(default_factory=set)
+    found: list[Finding] = field(default_factory=list)
+    places: dict[str, _Rows] = field(default_factory=dict)
+    """What was found first, and the rows it was found in."""
+    taken: dict[str, str] = field(default_factory=dict)
+    """Findings that were repaired, each with the choice that was made."""
+    seen: set[tuple[str, _Rows]] = field(default_factory=set)
     """Findings that were repaired, each with the rows it was found in: none is repaired twice in the same rows."""
     skipped: dict[str, str] = field(default_factory=dict)
     unwritable: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
-    """What the user asked for."""
+class Proposal:
+    """A plan and how it came about: what was found among what was asked about (``found``, before anything is changed),
+    and the choice that was made for each finding that is repaired (``taken``, key -> name of the choice)."""
 
-    rules: Collection[str]
-    safety: Level
-    choices: Mapping[str, str]
-    messages: Collection[str]
-    held: bool
+    plan: Plan
+    found: tuple[Finding, ...] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
-@undisturbed
 def plan(
     session: Session,
     target: Target | None = None,
-    rules: Collection[str] = (),
-    safety: Level = "safe",
-    choices: Mapping[str, str] | None = None,
-    messages: Collection[str] = (),
+    wish: Wish = _ALL_SAFE,
     facts: Facts | None = None,
     held: bool = False,
 ) -> Plan:
-    """The operations that repair what was asked for.
+    """The operations that do what was wished for; what was left alone is in ``skipped``, with why.
 
-    ``rules`` and ``messages`` restrict it (empty = all); a rule named there is repaired also where it is only offered
-    (info). ``choices`` maps a finding's key, or a rule code, to the name of a choice, whatever its safety; "none"
-    leaves it alone. ``held`` says that a client has the file open: what may still be running is then left alone.
-    Findings left alone are in ``skipped``.
+    ``target`` takes the place of the wish's own. ``held`` says that a client has the file open: what may still be
+    running is then left alone.
     """
-    wish = _Wish(rules, safety, choices or {}, messages, held)
+    return propose(session, target, wish, facts, held).plan
+
+
+@undisturbed
+def propose(
+    session: Session,
+    target: Target | None = None,
+    wish: Wish = _ALL_SAFE,
+    facts: Facts | None = None,
+    held: bool = False,
+) -> Proposal:
+    """As ``plan``, with how it came about. Raises ``OperationError`` where operations by hand do not fit the rows."""
+    if wish.operations is not None:
+        rows = session.rows
+        return Proposal(Plan(session.id, rows_hash(rows), wish.operations, compile(rows, wish.operations)))
     known = facts or Facts()
-    goal = target or infer_target(session)
+    asked = target or wish.goal(session)
+    goal = asked or infer_target(session)
     work = _Work(session)
-    # A choice outside the rules restricts nothing: it names its finding.
-    wanted = {key.partition(":")[0] for key in wish.choices} | set(rules) if rules else REGISTRY
-    for _ in range(MAX_ROUNDS):
-        if target is None:
+    wanted = _rules_wanted(wish)
+    for number in range(MAX_ROUNDS):
+        if asked is None:
             goal = _inferred_again(work.session, goal)
-        if not _round(work, Context(work.session, goal, known), wish, wanted):
+        if not _round(work, Context(work.session, goal, known), wish, wanted, held, first=number == 0):
             break
-    return Plan(
+    made = Plan(
         session_id=session.id,
         rows_hash=rows_hash(session.rows),
         operations=tuple(work.operations),
         changes=compose(work.changes),
-        findings=tuple(work.done),
-        skipped=tuple((key, why) for key, why in work.skipped.items() if key not in work.done),
+        findings=tuple(work.taken),
+        skipped=tuple((key, why) for key, why in work.skipped.items() if key not in work.taken),
     )
+    return Proposal(made, tuple(work.found), work.taken)
+
+
+def _rules_wanted(wish: Wish) -> Collection[str]:
+    """The rules that are looked at. A choice outside of what is named restricts nothing: it names its finding."""
+    if not wish.rules and not wish.findings:
+        return REGISTRY
+    named = {key.partition(":")[0] for key in (*wish.findings, *wish.choices)}
+    return named | set(wish.rules)
 
 
 def _inferred_again(session: Session, goal: Target | None) -> Target | None:
@@ -108,37 +126,32 @@ def _inferred_again(session: Session, goal: Target | None) -> Target | None:
     return goal if (now.provider, now.model) == (goal.provider, goal.model) else now
 
 
-def plan_dedupe(session: Session, target: Target | None = None, facts: Facts | None = None) -> Plan:
-    """The service ``dedupe``: one tool part per call id in a message."""
-    return plan(session, target, rules=DEDUPE, facts=facts)
-
-
-def plan_drop(session: Session, target: Target | None = None, facts: Facts | None = None) -> Plan:
-    """The service ``drop``: a failed turn that loses its thinking loses its calls and results too."""
-    return plan(session, target, rules=DROP, safety="lossy", facts=facts)
-
-
-def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) -> bool:
+def _round(work: _Work, context: Context, wish: Wish, wanted: Collection[str], held: bool, *, first: bool) -> bool:
     """One round; False when nothing was left to do. ``skipped`` is what this round left alone, so the last round's word
     counts."""
     work.skipped.clear()
-    batch: list[tuple[Finding, Choice]] = []
+    batch: list[tuple[str, Choice]] = []
     touched: dict[str, str] = {}
     parts: set[str] = set()
-    for finding in find_all(context, wanted):
-        choice, why = _choose(finding, wish)
+    found = find_all(context, wanted)
+    if first:
+        work.found = found
+        work.places = {finding.key: _rows(context, finding) for finding in found}
+    for finding in found:
+        rows = _rows(context, finding)
+        key = _name(work, finding, rows) if context.v2 else finding.key
+        choice, why = _choose(finding, key, wish, held)
         if choice is None:
             if why:
-                work.skipped[finding.key] = why
+                work.skipped[key] = why
             continue
-        signature = _signature(context, finding)
-        if signature in work.seen:
-            work.skipped[finding.key] = work.unwritable.get(finding.key, "its repair was made and did not remove it")
+        if (key, rows) in work.seen:
+            work.skipped[key] = work.unwritable.get(key, "its repair was made and did not remove it")
             continue
         if not _free(finding, choice, touched, parts):
             continue
-        work.seen.add(signature)
-        batch.append((finding, choice))
+        work.seen.add((key, rows))
+        batch.append((key, choice))
         for operation in choice.operations:
             touched.setdefault(_place(operation), finding.rule)
             parts.add(operation.part_id)
@@ -150,26 +163,26 @@ def _round(work: _Work, context: Context, wish: _Wish, wanted: Collection[str]) 
     return bool(batch)
 
 
-def _written(work: _Work, batch: list[tuple[Finding, Choice]]) -> tuple[RowChange, ...]:
+def _written(work: _Work, batch: list[tuple[str, Choice]]) -> tuple[RowChange, ...]:
     """The changes of a batch, noted as done. What cannot be written is left out and said."""
     rows = work.session.rows
     try:
         changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
     except OperationError:
         fitting = []
-        for finding, choice in batch:
+        for key, choice in batch:
             try:
                 compile(rows, choice.operations)
-                fitting.append((finding, choice))
+                fitting.append((key, choice))
             except OperationError as error:
                 why = f"it cannot be written: {error}"
-                work.skipped[finding.key] = work.unwritable[finding.key] = why
+                work.skipped[key] = work.unwritable[key] = why
         batch = fitting
         changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
     if changes:
-        for finding, choice in batch:
+        for key, choice in batch:
             work.operations += choice.operations
-            work.done[finding.key] = None
+            work.taken.setdefault(key, choice.name)
     return changes
 
 
@@ -179,16 +192,24 @@ def applied(session: Session, changes: Iterable[RowChange]) -> Session:
     return decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
 
 
-def _signature(context: Context, finding: Finding) -> tuple[str, ...]:
-    """The finding and the rows it is about, as they are now. A V2 item's id is its place, which moves when others
-    go."""
+def _rows(context: Context, finding: Finding) -> _Rows:
+    """The rows a finding is about, as they are now."""
     parts = [context.parts_by_id[part_id].raw for part_id in finding.parts if part_id in context.parts_by_id]
     messages = [
         context.messages_by_id[message_id].raw
         for message_id in finding.messages
         if message_id in context.messages_by_id
     ]
-    return (finding.key, *(parts or messages))
+    return tuple(parts or messages)
+
+
+def _name(work: _Work, finding: Finding, rows: _Rows) -> str:
+    """The key that a finding had at first: a V2 item's id is its place, which moves when others go, and then another
+    finding may have the key that was asked for."""
+    if work.places.get(finding.key) == rows:
+        return finding.key
+    rule = f"{finding.rule}:"
+    return next((key for key, first in work.places.items() if first == rows and key.startswith(rule)), finding.key)
 
 
 def _place(operation: Operation) -> str:
@@ -207,33 +228,34 @@ def _free(finding: Finding, choice: Choice, touched: Mapping[str, str], parts: C
     return True
 
 
-def _choose(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
+def _choose(finding: Finding, key: str, wish: Wish, held: bool) -> tuple[Choice | None, str]:
     """The choice to carry out, or None and why (no reason where it was not asked about at all)."""
-    named = wish.choices.get(finding.key) or wish.choices.get(finding.rule)
+    named = wish.choices.get(key) or wish.choices.get(finding.rule)
     if named == NOTHING:
         return None, "left alone on request"
     if named is not None:
         chosen = next((choice for choice in finding.choices if choice.name == named and choice.operations), None)
-        if chosen is not None and wish.held and REGISTRY[finding.rule].live:
+        if chosen is not None and held and REGISTRY[finding.rule].live:
             return None, _HELD
         return (chosen, "") if chosen else (None, f"it offers no choice named {named}")
+    if wish.findings and key not in wish.findings:
+        return None, ""
     if wish.rules and finding.rule not in wish.rules:
         return None, ""
     if wish.messages and not set(wish.messages) & set(finding.messages):
         return None, ""
-    return _default(finding, wish)
+    return _default(finding, wish, held)
 
 
-def _default(finding: Finding, wish: _Wish) -> tuple[Choice | None, str]:
-    asked = finding.rule in wish.rules
+def _default(finding: Finding, wish: Wish, held: bool) -> tuple[Choice | None, str]:
     usable = [choice for choice in finding.choices if choice.operations]
     if not usable:
         return None, "nothing can be changed for it"
     if finding.safety == "manual":
         return None, "done by hand, or by naming a choice: " + ", ".join(choice.name for choice in usable)
-    if (finding.offered or finding.severity == "info") and not asked:
+    if (finding.offered or finding.severity == "info") and not (wish.findings or finding.rule in wish.rules):
         return None, "only offered: name its rule or a choice"
-    if wish.held and REGISTRY[finding.rule].live:
+    if held and REGISTRY[finding.rule].live:
         return None, _HELD
     chosen = next((choice for choice in usable if choice.safety == "safe" or wish.safety == "lossy"), None)
     return (chosen, "") if chosen else (None, "it loses something: allow lossy repairs or name a choice")

@@ -68,6 +68,7 @@ class RowChange:
     after: Row | None
 
     def inverse(self) -> RowChange:
+        """The change that takes this one back."""
         row = self.before if self.before is not None else self.after
         assert row is not None
         key = {name: (self.after if self.after is not None else row)[name] for name in self.key}
@@ -87,6 +88,11 @@ class Plan:
     """Keys of the findings it repairs."""
     skipped: tuple[tuple[str, str], ...] = ()
     """(finding key, why nothing is planned for it)."""
+
+    @property
+    def rules(self) -> list[str]:
+        """Codes of the rules whose findings it repairs."""
+        return sorted({key.partition(":")[0] for key in self.findings})
 
 
 def inverted(changes: tuple[RowChange, ...]) -> tuple[RowChange, ...]:

@@ -16,7 +16,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from sessions_app import stores
+from sessions_app.domain.model import Session
 from sessions_app.domain.rowdoc import to_text
+from sessions_app.domain.wire.target import Target, Thinking, parse_target
 from sessions_app.stores.base import Store, StoreError
 
 FOUND_IT = 1
@@ -98,6 +100,11 @@ def target_arguments(parser: ArgumentParser, *, required: bool = False) -> None:
         help="what the next call goes to; left out: the session's own",
     )
     parser.add_argument("--thinking", choices=("on", "off", "auto"), default="auto")
+
+
+def session_target(text: str, thinking: Thinking, decoded: Session) -> Target | None:
+    """The target a command line names, None = the session's own. Raises ``ValueError`` with words."""
+    return parse_target(text, thinking, decoded) if text else None
 
 
 @contextmanager

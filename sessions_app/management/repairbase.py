@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app import stores
-from sessions_app.services.filerepair import FileOptions, file_repair
-from sessions_app.services.filereport import FileReport, SessionOutcome
+from sessions_app.domain.wish import LEVELS, Wish
 from sessions_app.services.handback.copy import store_copy
-from sessions_app.services.handback.patch import patch_sql, undo_sql
-from sessions_app.services.recovering import journal_recover
+from sessions_app.services.handback.patch import store_patches
+from sessions_app.services.repair.files import file_repair
+from sessions_app.services.repair.recover import journal_recover
+from sessions_app.services.repair.report import FileReport, SessionOutcome
 from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
 
@@ -25,16 +26,15 @@ from .base import FOUND_IT, SutureCommand, open_path, path_argument, session_arg
 
 
 class RepairCommand(SutureCommand):
-    """``rules``: the only rules it applies, () = the user's choice."""
+    """``preset``: the rules and the safety that it applies, None = the user's choice."""
 
-    rules: tuple[str, ...] = ()
-    safety = "safe"
+    preset: Wish | None = None
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
         session_argument(parser)
         target_arguments(parser)
-        if not self.rules:
+        if self.preset is None:
             parser.add_argument(
                 "--rule",
                 action="append",
@@ -42,7 +42,7 @@ class RepairCommand(SutureCommand):
                 metavar="CODE",
                 help="only this rule; may be given several times",
             )
-            parser.add_argument("--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go")
+            parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far a repair may go")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
         where = parser.add_mutually_exclusive_group()
         where.add_argument(
@@ -71,7 +71,7 @@ class RepairCommand(SutureCommand):
         **options: Any,
     ) -> int:
         _check_usage(path, output, patch, dry_run, json)
-        wanted = self._options(options)
+        wish = self._wish(options)
         for told in journal_recover(now=datetime.now(UTC)):
             self.say(told)
         with (
@@ -80,11 +80,10 @@ class RepairCommand(SutureCommand):
         ):
             report = file_repair(
                 store=store,
-                options=wanted,
+                wish=wish,
                 session_ids=options["session"],
                 now=datetime.now(UTC),
                 dry_run=dry_run or bool(patch),
-                force=options["force"],
                 copy=output is not None,
             )
             if patch:
@@ -103,27 +102,23 @@ class RepairCommand(SutureCommand):
             self._in_words(report, to_stderr=output == "-")
         return 0 if report.complete else FOUND_IT
 
-    def _options(self, options: dict[str, Any]) -> FileOptions:
-        return FileOptions(
-            rules=self.rules or tuple(options["rule"]),
-            safety=options.get("safety") or self.safety,  # type: ignore[arg-type]
+    def _wish(self, options: dict[str, Any]) -> Wish:
+        preset = self.preset
+        return Wish.of(
+            rules=options["rule"] if preset is None else preset.rules,
+            safety=options["safety"] if preset is None else preset.safety,
             target=options["target"],
             thinking=options["thinking"],
+            force=options["force"],
         )
 
     def _write_patch(self, target: Path, store: Store, report: FileReport) -> None:
         if not isinstance(store, SqliteStore):
             raise ValueError("An SQL patch can only be made for a database.")
-
-        def real(table: str) -> str:
-            found = store.schema.real(table)
-            return table if found is None else found.name
-
         undo = target.with_suffix(".undo.sql")
-        before, after = [one for one, _ in report.extents], [one for _, one in report.extents]
-        name = store.path.name
-        target.write_text(patch_sql(report.changes, made_for=name, table_name=real, extents=before), encoding="utf-8")
-        undo.write_text(undo_sql(report.changes, made_for=name, table_name=real, extents=after), encoding="utf-8")
+        patch, back = store_patches(store, report.changes, made_for=store.path.name, extents=report.extents)
+        target.write_text(patch, encoding="utf-8")
+        undo.write_text(back, encoding="utf-8")
         self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
 
     def _in_words(self, report: FileReport, *, to_stderr: bool) -> None:

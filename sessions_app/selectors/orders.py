@@ -13,8 +13,6 @@ from typing import Any, Literal
 from sessions_app.domain.bodies import written
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import Message, Part, Session
-from sessions_app.domain.planning import applied
-from sessions_app.domain.repair import Plan
 from sessions_app.domain.wire.lowered import Body, Lowered, Origin
 from sessions_app.domain.wire.target import Target
 
@@ -88,9 +86,8 @@ def sent_order(session: Session, target: Target) -> Order:
     return _order(_interleaved(sent, left_out, places), len(missing) - len(left_out))
 
 
-def repaired_order(session: Session, plan: Plan) -> Order:
-    """The session as stored after ``plan``; what the plan removes stands where it was."""
-    after = applied(session, plan.changes)
+def repaired_order(session: Session, after: Session) -> Order:
+    """The session as it is stored after a plan; what the plan removes stands where it was."""
     before = {part.id: (message, part) for message in session.messages for part in message.parts}
     kept = {part.id for message in after.messages for part in message.parts}
     gone: defaultdict[str, list[Part]] = defaultdict(list)

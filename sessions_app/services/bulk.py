@@ -5,21 +5,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
-from sessions_app.domain.planning import DEDUPE, DROP
+from sessions_app.domain.wish import DEDUPE, DROP, Wish
 from sessions_app.models import RepairBatch, Session, Source
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_query
 
 from .audit import audit_record
-from .repairing import RepairOptions
 
 
 class BulkRefused(Exception):
@@ -27,56 +26,20 @@ class BulkRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class BulkOptions:
-    """How to repair. Without rules: everything the safety allows."""
-
-    rules: tuple[str, ...] = ()
-    safety: Literal["safe", "lossy"] = "safe"
-    choices: Mapping[str, str] = field(default_factory=dict)
-    stop_on_failure: bool = False
-    force: bool = False
-
-    def repair_options(self) -> RepairOptions:
-        return RepairOptions(rules=self.rules, safety=self.safety, choices=self.choices)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "rules": list(self.rules),
-            "safety": self.safety,
-            "choices": dict(self.choices),
-            "stop_on_failure": self.stop_on_failure,
-            "force": self.force,
-        }
-
-    @classmethod
-    def from_dict(cls, options: Mapping[str, Any]) -> BulkOptions:
-        return cls(
-            rules=tuple(options.get("rules", ())),
-            safety=options.get("safety", "safe"),
-            choices=dict(options.get("choices", {})),
-            stop_on_failure=bool(options.get("stop_on_failure")),
-            force=bool(options.get("force")),
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Preset:
-    """Options under a name, as menus offer them."""
+    """A wish under a name, as menus offer it."""
 
     title: str
-    options: BulkOptions
+    wish: Wish
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
-        "repair-safe": Preset("Repair all safe findings", BulkOptions()),
-        "dedupe": Preset("Dedupe repeated calls", BulkOptions(rules=DEDUPE)),
-        "drop": Preset(
-            "Drop tool calls whose thinking was lost",
-            BulkOptions(rules=DROP, safety="lossy"),
-        ),
-        "discard-failed-attempts": Preset("Discard failed attempts", BulkOptions(rules=("failed-attempt-leftovers",))),
-        "close-stuck-tools": Preset("Close stuck tools", BulkOptions(rules=("stuck-tool", "open-turn"))),
+        "repair-safe": Preset("Repair all safe findings", Wish()),
+        "dedupe": Preset("Dedupe repeated calls", DEDUPE),
+        "drop": Preset("Drop tool calls whose thinking was lost", DROP),
+        "discard-failed-attempts": Preset("Discard failed attempts", Wish(rules=("failed-attempt-leftovers",))),
+        "close-stuck-tools": Preset("Close stuck tools", Wish(rules=("stuck-tool", "open-turn"))),
     }
 )
 
@@ -131,7 +94,14 @@ def selection_kept(store: Mapping[str, Any], key: str) -> Selection | None:
 
 
 def bulk_start(
-    *, selection: Selection, options: BulkOptions, reason: str, actor: str, face: str, now: datetime
+    *,
+    selection: Selection,
+    wish: Wish,
+    stop_on_failure: bool = False,
+    reason: str,
+    actor: str,
+    face: str,
+    now: datetime,
 ) -> RepairBatch:
     """A new batch over the sessions that the selection stands for now; the caller enqueues its first chunk."""
     ids = list(selection.query().values_list("pk", flat=True))
@@ -141,7 +111,7 @@ def bulk_start(
         batch = RepairBatch.objects.create(
             filter=selection.as_dict(),
             session_ids=ids,
-            options={**options.as_dict(), "face": face},
+            options={**wish.to_json(), "stop_on_failure": stop_on_failure, "face": face},
             reason=reason,
             actor=actor,
             total=len(ids),
@@ -166,7 +136,8 @@ def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> R
         raise BulkRefused("Nothing failed in this batch." if not failed else "This batch is still running.")
     return bulk_start(
         selection=Selection(ids=failed),
-        options=BulkOptions.from_dict(batch.options),
+        wish=Wish.from_json(batch.options),
+        stop_on_failure=bool(batch.options.get("stop_on_failure")),
         reason=batch.reason,
         actor=actor,
         face=face,

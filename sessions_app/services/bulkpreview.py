@@ -12,11 +12,12 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rules import REGISTRY
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Finding, Session
 
-from .bulk import BulkOptions, Selection
-from .repairing import repair_plan, repair_preview
-from .writing import RepairRefused
+from .bulk import Selection
+from .repair.bench import Bench, session_bench
+from .repair.refusal import RepairRefused
 
 DIFF_LINES = 60
 _GRAVEST = ("blocked", "at-risk", "info")
@@ -85,12 +86,12 @@ class BulkPreview:
     samples: tuple[Sample, ...]
 
 
-def bulk_preview(*, selection: Selection, options: BulkOptions, now: datetime, samples: int = EXAMPLES) -> BulkPreview:
+def bulk_preview(*, selection: Selection, wish: Wish, now: datetime, samples: int = EXAMPLES) -> BulkPreview:
     """Counts come from the last scans; the samples are planned against the stored rows as they are now."""
     sessions = selection.query()
     chosen = sessions.order_by().values("pk")
     judged = Session.objects.filter(pk__in=chosen)
-    taken = Exists(Finding.objects.filter(_taken(options), session=OuterRef("pk")))
+    taken = Exists(Finding.objects.filter(_taken(wish), session=OuterRef("pk")))
     gone, broken = Q(missing_since__isnull=False), Q(health=Session.Health.UNREADABLE) | ~Q(error="")
     unjudged = Q(scanned_at=None)
     repairable = judged.filter(taken).exclude(gone | broken | unjudged)
@@ -108,34 +109,34 @@ def bulk_preview(*, selection: Selection, options: BulkOptions, now: datetime, s
         total=judged.count(),
         repairable=repairable.count(),
         unjudged=judged.filter(unjudged).exclude(gone | broken).count(),
-        rules=_rules(chosen, options),
+        rules=_rules(chosen, wish),
         skipped=tuple(skip for skip in skipped if skip.sessions),
-        samples=tuple(_sample(session, options, now) for session in first),
+        samples=tuple(_sample(session, wish, now) for session in first),
     )
 
 
-def _taken(options: BulkOptions) -> Q:
+def _taken(wish: Wish) -> Q:
     """Findings that these options repair, as far as a scan can tell."""
-    allowed = Q(safety="safe") | (Q(safety="lossy") if options.safety == "lossy" else Q(pk__in=()))
-    if options.choices:
-        allowed |= Q(key__in=options.choices) | Q(rule__in=options.choices)
-    wanted = Q(rule__in=options.rules) if options.rules else ~Q(severity="info")
+    allowed = Q(safety="safe") | (Q(safety="lossy") if wish.safety == "lossy" else Q(pk__in=()))
+    if wish.choices:
+        allowed |= Q(key__in=wish.choices) | Q(rule__in=wish.choices)
+    wanted = Q(rule__in=wish.rules) if wish.rules else ~Q(severity="info")
     return allowed & wanted
 
 
-def _why_left(rule: str, severity: str, safety: str, options: BulkOptions) -> str:
-    if options.rules and rule not in options.rules:
+def _why_left(rule: str, severity: str, safety: str, wish: Wish) -> str:
+    if wish.rules and rule not in wish.rules:
         return "not chosen"
-    if safety == "manual" and rule not in options.choices:
+    if safety == "manual" and rule not in wish.choices:
         return "done by hand"
-    if safety == "lossy" and options.safety != "lossy" and rule not in options.choices:
+    if safety == "lossy" and wish.safety != "lossy" and rule not in wish.choices:
         return "drops something: tick it to include it"
-    if severity == "info" and not options.rules:
+    if severity == "info" and not wish.rules:
         return "only for information"
     return ""
 
 
-def _rules(chosen: QuerySet[Session, dict[str, int]], options: BulkOptions) -> tuple[RuleLine, ...]:
+def _rules(chosen: QuerySet[Session, dict[str, int]], wish: Wish) -> tuple[RuleLine, ...]:
     counted = (
         Finding.objects.filter(session__in=chosen)
         .order_by()
@@ -146,7 +147,7 @@ def _rules(chosen: QuerySet[Session, dict[str, int]], options: BulkOptions) -> t
     titles = {rule.code: rule.title for rule in REGISTRY.values()}
     lines = []
     for rule, severity, safety, sessions, findings in counted:
-        why = _why_left(rule, severity, safety, options)
+        why = _why_left(rule, severity, safety, wish)
         lines.append(RuleLine(rule, titles.get(rule, rule), severity, safety, sessions, findings, not why, why))
     return tuple(sorted(lines, key=lambda line: _GRAVEST.index(line.severity)))
 
@@ -156,24 +157,29 @@ def _skip(why: str, sessions: QuerySet[Session]) -> Skip:
     return Skip(why, sessions.count(), tuple((pk, title or stored_id) for pk, title, stored_id in examples))
 
 
-def _sample(session: Session, options: BulkOptions, now: datetime) -> Sample:
+def _sample(session: Session, wish: Wish, now: datetime) -> Sample:
     name = session.title or session.stored_id
     try:
-        planned = repair_plan(session=session, options=options.repair_options(), now=now)
+        with session_bench(session=session, wish=wish, now=now) as bench:
+            return _planned_sample(bench, session.pk, name)
     except RepairRefused as refusal:
         return Sample(session.pk, name, problem=refusal.words)
-    if not planned.plan.changes:
-        return Sample(session.pk, name, problem="Nothing to repair in it as it is stored now.")
-    seen = repair_preview(planned=planned)
+
+
+def _planned_sample(bench: Bench, number: int, name: str) -> Sample:
+    plan = bench.plan
+    if not plan.changes:
+        return Sample(number, name, problem="Nothing to repair in it as it is stored now.")
+    seen = bench.preview
     return Sample(
-        session=session.pk,
+        session=number,
         name=name,
-        operations=tuple(dict.fromkeys(operation.why for operation in planned.plan.operations if operation.why)),
-        changes=len(planned.plan.changes),
-        diffs=tuple(row_diff(change) for change in planned.plan.changes[:EXAMPLES]),
+        operations=tuple(dict.fromkeys(operation.why for operation in plan.operations if operation.why)),
+        changes=len(plan.changes),
+        diffs=tuple(row_diff(change) for change in plan.changes[:EXAMPLES]),
         accepted_before=seen.verdict_before.accepted if seen.verdict_before else None,
         accepted_after=seen.verdict_after.accepted if seen.verdict_after else None,
-        warning=planned.warning,
+        warning=bench.warning,
     )
 
 

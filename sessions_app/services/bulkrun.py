@@ -15,11 +15,13 @@ from typing import Any, Literal
 import structlog
 from django.db.models import Q
 
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Repair, RepairBatch, Session
 
-from .bulk import BulkOptions
-from .repairing import Actor, repair_apply, repair_undo
-from .writing import RepairRefused
+from .actor import Actor
+from .repair.apply import repair_apply
+from .repair.refusal import RepairRefused
+from .repair.undo import repair_undo
 
 log = structlog.get_logger(__name__)
 
@@ -88,19 +90,19 @@ def _claim(batch_id: int, now: datetime) -> RepairBatch | None:
 
 
 def _repair_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
-    options = BulkOptions.from_dict(batch.options)
+    wish = Wish.from_json(batch.options)
     ids = batch.session_ids[batch.done : batch.done + CHUNK]
     sessions = Session.objects.select_related("source").in_bulk(ids)
     done = _already_done(batch, ids)
     for number in ids:
         if _cancelled(batch, clock):
             return False
-        result = done.get(number) or _handled(batch, sessions.get(number), number, options, clock)
+        result = done.get(number) or _handled(batch, sessions.get(number), number, wish, clock)
         batch.results.append(result)
         batch.done += 1
         name = _COUNTED[result["outcome"]]
         setattr(batch, name, getattr(batch, name) + 1)
-        if result["outcome"] == "failed" and options.stop_on_failure:
+        if result["outcome"] == "failed" and batch.options.get("stop_on_failure"):
             _finish(batch, RepairBatch.State.FAILED, clock, f"Stopped at the first failure: {result['why']}")
             return False
         if time.monotonic() > deadline:
@@ -121,9 +123,7 @@ def _already_done(batch: RepairBatch, ids: list[int]) -> dict[int, dict[str, Any
     }
 
 
-def _handled(
-    batch: RepairBatch, session: Session | None, number: int, options: BulkOptions, clock: Clock
-) -> dict[str, Any]:
+def _handled(batch: RepairBatch, session: Session | None, number: int, wish: Wish, clock: Clock) -> dict[str, Any]:
     if session is None:
         return _result(None, number, "skipped", why="The session is not here any more.")
     actor = Actor(name=batch.actor, face=str(batch.options.get("face", "web")), reason=batch.reason)
@@ -131,10 +131,9 @@ def _handled(
     try:
         repair = repair_apply(
             session=session,
-            options=options.repair_options(),
+            wish=wish,
             actor=actor,
             now=clock(),
-            force=options.force,
             batch=batch,
         )
     except RepairRefused as refusal:

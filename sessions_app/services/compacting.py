@@ -29,14 +29,14 @@ from sessions_app.selectors.payloads import NoTarget, Thinking, chosen_target
 from sessions_app.selectors.rows import session_rows
 from sessions_app.stores.fileturns import V2_REFUSED
 
+from .actor import Actor
 from .audit import audit_record
-from .mirrorrepair import mirror_apply
 from .probing import ProbeRefused, provider_endpoint
 from .reading import session_refresh
-from .repairing import Actor, changes_apply
+from .repair.apply import changes_apply
+from .repair.refusal import RepairRefused
 from .scanning import target_document
 from .summarising import Progress, SummaryFailed, Work, limits, random_tail, summarise_piece, summary_work
-from .writing import RepairRefused
 
 log = structlog.get_logger(__name__)
 
@@ -203,8 +203,15 @@ def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
     if rowdoc.rows_hash(rows) != job.rows_hash:
         raise RepairRefused("changed", "Not applied: the session changed after it was summarised. Nothing was written.")
     changes = _changes(job, rows, now)
-    write = mirror_apply if session.dialect == "opencode-v2" else changes_apply
-    repair = write(session=session, rows=rows, changes=changes, rules=[RULE], actor=actor, now=now)
+    repair = changes_apply(
+        session=session,
+        rows=rows,
+        changes=changes,
+        rules=[RULE],
+        actor=actor,
+        now=now,
+        mirror_alone=session.dialect == "opencode-v2",
+    )
     job.state, job.repair = Compaction.State.APPLIED, repair
     job.save(update_fields=("state", "repair"))
     audit_record(

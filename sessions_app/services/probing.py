@@ -26,9 +26,9 @@ from sessions_app.providers.line import SPOKEN
 from sessions_app.selectors.payloads import NoTarget, Thinking, chosen_target
 from sessions_app.selectors.rows import session_rows
 
+from .actor import Actor
 from .audit import audit_record
 from .reading import session_refresh
-from .repairing import Actor
 from .scanning import target_document
 
 NEXT = "continue"

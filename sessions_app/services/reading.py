@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app.domain import dialects, rowdoc
+from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.models import Session, Source, SourceProblem, values
@@ -19,6 +20,14 @@ from .scanning import scan_is_current, scan_write, session_scan
 
 BUSY = ("busy", "in-use")
 """Kinds of ``StoreError`` that pass by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The rows as they are stored, and whether the mirror's rows or findings had to follow."""
+
+    rows: SessionRows
+    changed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +50,13 @@ def session_refresh(*, session: Session, now: datetime) -> Refresh:
     try:
         with source.open_store() as store:
             facts = store_facts(store=store, native=source.native, now=now, check=source.damage)
-            return Refresh(session_read(session=session, store=store, facts=facts, now=now))
+            return Refresh(session_read(session=session, store=store, facts=facts, now=now).changed)
     except StoreError as problem:
         return Refresh(problem=f"{problem.words} {problem.next_step}".strip())
 
 
-def session_read(*, session: Session, store: Store, facts: Facts, now: datetime) -> bool:
-    """Read a session's rows, bring the mirror to them and scan them; returns whether rows or findings were written.
+def session_read(*, session: Session, store: Store, facts: Facts, now: datetime) -> Read:
+    """Read a session's rows, bring the mirror to them and scan them.
 
     Raises ``StoreError`` after noting on the session why it could not be read.
     """
@@ -63,12 +72,12 @@ def session_read(*, session: Session, store: Store, facts: Facts, now: datetime)
     if same and scan_is_current(session):
         if session.pending or session.missing_since:
             Session.objects.filter(pk=session.pk).update(pending=False, missing_since=None)
-        return False
+        return Read(rows, changed=False)
     decoded = dialects.decode(rows)
     projects_write(source=session.source, rows=rows.projects)
     session_write(session=session, rows=rows, decoded=decoded, rows_hash=rows_hash, now=now)
     scan_write(session=session, decoded=decoded, result=scan(decoded, facts=session_facts(facts, rows)), now=now)
-    return True
+    return Read(rows, changed=True)
 
 
 def stored_id(session: Session) -> Any:

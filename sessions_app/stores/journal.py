@@ -22,7 +22,7 @@ from sessions_app.domain.model import Row
 from sessions_app.domain.repair import RowChange, inverted
 
 from .atomic import write_atomic
-from .base import About, Store, StoreError
+from .base import About, Store, StoreError, StoreKind
 from .changes import same_row
 
 type EntryState = Literal["prepared", "committed", "undone", "failed"]
@@ -37,7 +37,7 @@ class Entry:
 
     id: str
     path: str
-    kind: str
+    kind: StoreKind
     state: EntryState
     changes: tuple[RowChange, ...]
     session_ids: tuple[str, ...]
@@ -146,7 +146,7 @@ class Journal:
             except (ValueError, KeyError, TypeError, OSError) as error:
                 self.unreadable.append((path, str(error)))
 
-    def recover(self, opener: Callable[[Path, str], Store]) -> list[Recovery]:
+    def recover(self, opener: Callable[[Path, StoreKind], Store]) -> list[Recovery]:
         """Settle what a crash interrupted; to be called at start. Returns nothing while another process is writing.
 
         ``opener(path, kind)`` opens the store. A storage folder that was left half written (its files are written one
@@ -159,7 +159,7 @@ class Journal:
                 return []
             return [self._settle(entry, opener) for entry in list(self.entries()) if entry.state == "prepared"]
 
-    def _settle(self, entry: Entry, opener: Callable[[Path, str], Store]) -> Recovery:
+    def _settle(self, entry: Entry, opener: Callable[[Path, StoreKind], Store]) -> Recovery:
         try:
             with opener(Path(entry.path), entry.kind) as store:
                 state = store_state(store, entry.changes)

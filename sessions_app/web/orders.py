@@ -18,7 +18,8 @@ from sessions_app.selectors.orders import Order, OrderRow, repaired_order, sent_
 from sessions_app.selectors.payloads import NoTarget, chosen_target
 from sessions_app.selectors.rows import session_rows
 from sessions_app.selectors.timeline import PartRow
-from sessions_app.services.repairing import RepairOptions, RepairRefused, repair_plan
+from sessions_app.services.repair.bench import session_bench
+from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.web.partcards import OPEN_CHARACTERS, part_card
 
 from . import present
@@ -101,12 +102,12 @@ def _sent(session: Session, context: dict[str, Any]) -> Order:
 
 
 def _repaired(session: Session, now: datetime, context: dict[str, Any]) -> Order | None:
-    planned = repair_plan(session=session, options=RepairOptions(), now=now)
-    context["plan"] = planned.plan
-    if planned.refusal or not planned.plan.changes:
-        context["problem"] = planned.refusal or "No safe repair would change anything in this session."
-        return None
-    return repaired_order(planned.decoded, planned.plan)
+    with session_bench(session=session, now=now) as bench:
+        context["plan"] = bench.plan
+        if bench.refusal or not bench.plan.changes:
+            context["problem"] = bench.refusal or "No safe repair would change anything in this session."
+            return None
+        return repaired_order(bench.decoded, bench.after)
 
 
 def _page(request: HttpRequest, made: Order) -> tuple[int, int]:

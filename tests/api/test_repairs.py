@@ -100,6 +100,24 @@ def test_a_misspelt_option_is_refused(api: Client, session: Session) -> None:
     assert "saftey" in response.json()["detail"]
 
 
+@pytest.mark.parametrize("what", ["plan", "repair"])
+def test_a_rule_that_nobody_knows_is_refused_with_the_one_that_was_meant(
+    api: Client, session: Session, what: str
+) -> None:
+    response = post(api, f"sessions/{session.pk}/{what}", rules=["duplicate-call-id"])
+
+    assert response.status_code == 422
+    assert "did you mean duplicate-call-id" in response.json()["detail"]
+
+
+def test_a_plan_for_one_finding_is_for_that_one_alone(api: Client, session: Session) -> None:
+    every = post(api, f"sessions/{session.pk}/plan", safety="lossy").json()["findings"]
+
+    one = post(api, f"sessions/{session.pk}/plan", findings=every[:1]).json()
+
+    assert one["findings"] == every[:1]
+
+
 def test_a_repair_can_be_undone_once(api: Client, session: Session) -> None:
     repair = post(api, f"sessions/{session.pk}/repair").json()
 

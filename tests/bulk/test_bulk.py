@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Repair, RepairBatch, Session, Source
 from sessions_app.selectors.bulk import applied_count, report_csv, report_rows
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services import bulkrun
 from sessions_app.services.bulk import (
-    BulkOptions,
     BulkRefused,
     Selection,
     bulk_cancel,
@@ -33,8 +33,8 @@ pytestmark = pytest.mark.django_db
 EVERYTHING = Selection(filter=SessionFilter())
 
 
-def started(selection: Selection = EVERYTHING, options: BulkOptions = BulkOptions()) -> RepairBatch:  # noqa: B008  frozen
-    return bulk_start(selection=selection, options=options, reason="test", actor="alice", face="web", now=NOW)
+def started(selection: Selection = EVERYTHING, **more: bool) -> RepairBatch:
+    return bulk_start(selection=selection, wish=Wish(), reason="test", actor="alice", face="web", now=NOW, **more)
 
 
 def run(batch: RepairBatch) -> RepairBatch:
@@ -47,7 +47,7 @@ def run(batch: RepairBatch) -> RepairBatch:
 def test_the_preview_counts_by_rule_and_says_what_is_skipped_and_why(source: Source, path: Path) -> None:
     before = dump(path)
 
-    preview = bulk_preview(selection=EVERYTHING, options=BulkOptions(), now=NOW)
+    preview = bulk_preview(selection=EVERYTHING, wish=Wish(), now=NOW)
 
     assert (preview.words, preview.total, preview.repairable, preview.unjudged) == ("All sessions", 6, 4, 0)
     duplicate = next(line for line in preview.rules if line.rule == "duplicate-call-id-in-message")
@@ -60,7 +60,7 @@ def test_the_preview_counts_by_rule_and_says_what_is_skipped_and_why(source: Sou
 
 
 def test_options_that_leave_a_finding_alone_say_so(source: Source) -> None:
-    preview = bulk_preview(selection=EVERYTHING, options=BulkOptions(rules=("stuck-tool",)), now=NOW, samples=0)
+    preview = bulk_preview(selection=EVERYTHING, wish=Wish(rules=("stuck-tool",)), now=NOW, samples=0)
 
     assert preview.repairable == 0
     assert {line.why for line in preview.rules} == {"not chosen"}
@@ -205,7 +205,7 @@ def test_stop_on_failure_stops(source: Source, monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("no luck")
 
     monkeypatch.setattr(bulkrun, "repair_apply", failing)
-    batch = run(started(options=BulkOptions(stop_on_failure=True)))
+    batch = run(started(stop_on_failure=True))
 
     assert (batch.state, batch.failed, batch.done) == ("failed", 1, 1)
 

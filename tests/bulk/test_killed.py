@@ -22,11 +22,12 @@ SESSIONS = 1000 if os.environ.get("SUTURE_E2E") == "all" else 60
 START = """
 from django.utils import timezone
 from sessions_app import tasks
+from sessions_app.domain.wish import Wish
 from sessions_app.selectors.filters import SessionFilter
-from sessions_app.services.bulk import BulkOptions, Selection, bulk_start
+from sessions_app.services.bulk import Selection, bulk_start
 selection = Selection(filter=SessionFilter(health=("blocked",)))
 now = timezone.now()
-tasks.bulk_enqueue(bulk_start(selection=selection, options=BulkOptions(), reason="", actor="test", face="web", now=now))
+tasks.bulk_enqueue(bulk_start(selection=selection, wish=Wish(), reason="", actor="test", face="web", now=now))
 """
 
 

@@ -234,6 +234,17 @@ def test_repair_fixes_the_file_and_undo_brings_every_row_back(suture, poisoned):
     assert content(poisoned) == before
 
 
+@pytest.mark.parametrize("command", [("repair",), ("export", "--as", "report")])
+def test_a_rule_that_nobody_knows_is_bad_usage_and_the_one_that_was_meant_is_named(suture, poisoned, command):
+    before = content(poisoned)
+
+    run = suture(command[0], poisoned, *command[1:], "--rule", "duplicate-call-id-in-mesage")
+
+    assert run.code == 2
+    assert "did you mean duplicate-call-id-in-message" in run.err
+    assert content(poisoned) == before
+
+
 def test_repair_and_undo_leave_no_database_of_ours_behind(poisoned, tmp_path):
     def program(*arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "SUTURE_DATA_DIR": str(tmp_path / "data")}

@@ -17,11 +17,13 @@ from pathlib import Path
 import pytest
 
 from sessions_app import samples
+from sessions_app.domain.wish import Wish
 from sessions_app.management.commands.serve import is_loopback
 from sessions_app.management.serving import listen, only_server
 from sessions_app.models import Session, Source
+from sessions_app.services.actor import Actor
 from sessions_app.services.database import database_is_there
-from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
+from sessions_app.services.repair.apply import repair_apply
 from tests.services.factories import NOW
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +77,7 @@ def test_sync_of_a_path_that_is_not_attached_is_bad_usage(suture, sample_db):
 def test_a_repair_of_the_mirror_is_undone_by_command_and_the_mirror_follows(suture, poisoned):
     suture("import", poisoned)
     session = Session.objects.get()
-    repair = repair_apply(session=session, options=RepairOptions(), actor=Actor(name="ann"), now=NOW)
+    repair = repair_apply(session=session, wish=Wish(), actor=Actor(name="ann"), now=NOW)
 
     run = suture("undo", repair.public_id)
 

@@ -10,8 +10,10 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 from pytest_playwright_axe import Axe
 
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Finding, IgnoredFinding, Part, Repair, RepairBatch, SavedView, Session, Source
-from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
+from sessions_app.services.actor import Actor
+from sessions_app.services.repair.apply import repair_apply
 from tests.services.factories import NOW
 
 from .conftest import opened
@@ -63,7 +65,7 @@ NAMES = [
 def places(store: Source, blocked: Session, signed_in: dict[str, str]) -> dict[str, str]:
     """Where each page is, with something on it."""
     other = Session.objects.filter(source=store, health="blocked").exclude(pk=blocked.pk)[0]
-    repair_apply(session=other, options=RepairOptions(), actor=Actor("alice"), now=NOW)
+    repair_apply(session=other, wish=Wish(), actor=Actor("alice"), now=NOW)
     batch = RepairBatch.objects.create(state="done", total=1, done=1, created_at=NOW, results=[])
     healthy = Session.objects.filter(source=store, health="healthy")[0]
     part = Part.objects.filter(session=blocked, kind="tool")[0]

@@ -15,6 +15,7 @@ from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.rules.unicode import clean
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target
+from sessions_app.domain.wish import Wish
 from tests.properties.histories import again, healthy_sessions, v1_sessions, v2_sessions
 
 ANY = st.one_of(v1_sessions(), v2_sessions())
@@ -25,7 +26,7 @@ QUICK = settings(
 
 
 def repaired(session: Session, target: Target, safety: str) -> tuple[Plan, Session]:
-    plan = planning.plan(session, target, safety=safety)  # type: ignore[arg-type]
+    plan = planning.plan(session, target, Wish.of(safety=safety))
     return plan, planning.applied(session, plan.changes)
 
 
@@ -118,9 +119,11 @@ def test_repaired_rows_fit_the_schema_no_worse_than_before(made: tuple[Session, 
 @given(ANY, st.sampled_from(sorted(REGISTRY)))
 def test_a_plan_for_one_rule_carries_out_that_rule_alone(made: tuple[Session, Target], code: str) -> None:
     session, target = made
-    plan = planning.plan(session, target, rules=[code], safety="lossy")
+    plan = planning.plan(session, target, Wish(rules=(code,), safety="lossy"))
     assert {key.partition(":")[0] for key in plan.findings} <= {code}
-    assert not planning.plan(planning.applied(session, plan.changes), target, rules=[code], safety="lossy").operations
+    assert not planning.plan(
+        planning.applied(session, plan.changes), target, Wish(rules=(code,), safety="lossy")
+    ).operations
 
 
 def outputs(session: Session) -> list[str]:

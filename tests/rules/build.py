@@ -12,6 +12,7 @@ from sessions_app.domain.repair import Plan, inverted
 from sessions_app.domain.rules import Context, Facts, Finding, find_all
 from sessions_app.domain.scan import SessionScan, scan
 from sessions_app.domain.wire.target import Target, make_target
+from sessions_app.domain.wish import Wish
 
 T0 = 1_700_000_000_000
 
@@ -210,18 +211,21 @@ def codes(session: Session, target: Target | None = None, facts: Facts | None = 
 
 def repaired(session: Session, target: Target | None = None, safety: str = "lossy", **options: Any) -> Session:
     """The session after a plan, which must be undone exactly and have nothing to do a second time."""
-    plan = planning.plan(session, target, safety=safety, **options)  # type: ignore[arg-type]
+    plan = planned(session, target, safety=safety, **options)
     after = planning.applied(session, plan.changes)
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
-    again = planning.plan(
+    again = planned(
         after, target, safety=safety, **{name: value for name, value in options.items() if name != "choices"}
-    )  # type: ignore[arg-type]
+    )
     assert not again.operations, again.findings
     return after
 
 
-def planned(session: Session, target: Target | None = None, **options: Any) -> Plan:
-    return planning.plan(session, target, **options)
+def planned(
+    session: Session, target: Target | None = None, facts: Facts | None = None, held: bool = False, **wish: Any
+) -> Plan:
+    """``wish``: members of a ``Wish``."""
+    return planning.plan(session, target, Wish.of(**wish), facts, held)
 
 
 def scanned(session: Session, target: Target | None = None, facts: Facts | None = None) -> SessionScan:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.domain.lowering import lower
-from sessions_app.domain.planning import applied, plan_dedupe, plan_drop
+from sessions_app.domain.planning import applied, plan
 from sessions_app.domain.wire.target import make_target
+from sessions_app.domain.wish import DEDUPE, DROP
 
 from .build import (
     CHAT,
@@ -87,7 +88,7 @@ def test_the_stored_dedupe_sends_what_the_lowered_dedupe_sends() -> None:
     session = (
         V1(CLAUDE).user("go").assistant(start(), "a", tool("c", "error"), tool("d"), tool("c"), finish()).decoded()
     )
-    after = applied(session, plan_dedupe(session, CLAUDE).changes)
+    after = applied(session, plan(session, CLAUDE, DEDUPE).changes)
     assert lower(after, CLAUDE, repairs=False).messages == lower(session, CLAUDE, repairs=True).messages
 
 
@@ -197,7 +198,7 @@ def test_v2_twins_are_collapsed_in_their_row() -> None:
     session = (
         history.user("go").assistant(history.tool("t"), history.tool("t", "streaming"), history.tool("u")).decoded()
     )
-    after = applied(session, plan_dedupe(session, CLAUDE).changes)
+    after = applied(session, plan(session, CLAUDE, DEDUPE).changes)
     assert [one.call_id for one in after.messages[1].tools()] == ["t", "u"]
     assert [row["id"] for row in after.rows.session_message] == [row["id"] for row in session.rows.session_message]
 
@@ -215,7 +216,7 @@ def test_drop_removes_the_calls_of_a_failed_turn_whose_thinking_is_not_sent() ->
     finding = found(session, "thinking-lost-on-error", CLAUDE_THINKING)
     assert finding.severity == "blocked" and finding.safety == "lossy"
     assert not planned(session, CLAUDE_THINKING, rules=["thinking-lost-on-error"]).operations
-    after = applied(session, plan_drop(session, CLAUDE_THINKING).changes)
+    after = applied(session, plan(session, CLAUDE_THINKING, DROP).changes)
     assert [part.kind for part in after.messages[1].parts] == ["reasoning"]
     assert scanned(after, CLAUDE_THINKING).health == "healthy"
 
@@ -229,7 +230,7 @@ def test_drop_leaves_a_failed_turn_whose_reasoning_has_text() -> None:
         "time": {"created": 1, "completed": 2},
     }
     session = history.user("go").assistant(thought, history.tool("t"), error={"type": "e", "message": "x"}).decoded()
-    assert not plan_drop(session, CLAUDE).operations
+    assert not plan(session, CLAUDE, DROP).operations
 
 
 def test_an_executed_call_is_never_taken_out_by_a_safe_plan() -> None:

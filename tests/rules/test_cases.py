@@ -15,6 +15,7 @@ from sessions_app.domain.repair import inverted
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target, parse_target
+from sessions_app.domain.wish import Wish
 from tests.paths import CASES
 
 ALL = {path.stem[:2]: json.loads(path.read_text()) for path in sorted(CASES.glob("*.json"))}
@@ -28,7 +29,7 @@ def load(number: str, document: dict[str, Any] | None = None) -> tuple[Session, 
 
 def repair(number: str, safety: str = "lossy", **options: Any) -> Session:
     session, target = load(number)
-    plan = planning.plan(session, target, safety=safety, **options)  # type: ignore[arg-type]
+    plan = planning.plan(session, target, Wish.of(safety=safety, **options))
     return planning.applied(session, plan.changes)
 
 
@@ -56,9 +57,9 @@ def test_the_findings_of_a_case_are_found(number: str) -> None:
 @pytest.mark.parametrize("safety", ["safe", "lossy"])
 def test_a_second_run_finds_nothing_but_open_choices_and_undo_restores_every_row(number: str, safety: str) -> None:
     session, target = load(number)
-    plan = planning.plan(session, target, safety=safety)  # type: ignore[arg-type]
+    plan = planning.plan(session, target, Wish.of(safety=safety))
     after = planning.applied(session, plan.changes)
-    again = planning.plan(after, target, safety=safety)  # type: ignore[arg-type]
+    again = planning.plan(after, target, Wish.of(safety=safety))
     assert not again.operations
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
     if safety == "lossy":
@@ -75,7 +76,7 @@ def test_01_the_aborted_twin_goes_and_the_completed_call_stays() -> None:
 
 def test_04_a_harmless_reused_id_is_left_alone_and_renamed_only_on_request() -> None:
     session, target = load("04")
-    assert not planning.plan(session, target, safety="lossy").operations
+    assert not planning.plan(session, target, Wish(safety="lossy")).operations
     after = repair("04", "safe", rules=["duplicate-call-id-across-turns"])
     assert data(after, "prt_0002_02")["callID"] == "call_0"
     assert data(after, "prt_0004_02")["callID"] == "call_0_2"
@@ -152,7 +153,7 @@ def test_18_nothing_is_made_up_for_a_missing_reasoning_field() -> None:
 
 def test_19_a_call_without_signature_is_reported_and_can_become_text_both_halves_together() -> None:
     session, target = load("19")
-    assert not planning.plan(session, target, safety="lossy").operations
+    assert not planning.plan(session, target, Wish(safety="lossy")).operations
     after = repair("19", choices={"thought-signature-missing": "to-text"})
     assert data(after, "prt_0002_02")["type"] == "text"
     assert (
@@ -180,7 +181,7 @@ def test_21_only_the_image_over_the_limit_becomes_a_note() -> None:
     state["attachments"].append(small)
     session, target = load("21", document)
     assert scan(session, target).health == "blocked"
-    plan = planning.plan(session, target, safety="lossy")
+    plan = planning.plan(session, target, Wish(safety="lossy"))
     after = data(planning.applied(session, plan.changes), "prt_0002_02")
     assert after["state"]["attachments"] == [small]
     assert after["state"]["output"].startswith("Image read successfully\n\n[Removed by Suture: shot.png, image/png")
@@ -268,7 +269,7 @@ def test_33_the_finding_names_the_clients() -> None:
 
 def test_34_the_session_sums_are_recomputed_on_request_and_the_steps_stay() -> None:
     session, target = load("34")
-    assert not planning.plan(session, target, safety="lossy").operations
+    assert not planning.plan(session, target, Wish(safety="lossy")).operations
     after = repair("34", "safe", rules=["usage-counters-wrong"])
     assert after.rows.session["tokens_input"] == 0 and after.rows.session["tokens_output"] == 7
     assert data(after, "prt_0002_03")["tokens"]["input"] == -423

@@ -19,6 +19,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target, parse_target
+from sessions_app.domain.wish import Wish
 from tests.lowering_v2.goldens import Golden, goldens
 
 FOLDER = Path(__file__).parent / "derived"
@@ -88,8 +89,8 @@ def test_what_the_text_says_is_found_and_no_more_is_claimed(name: str) -> None:
 def test_a_repair_changes_what_the_text_says_and_nothing_else(name: str, index: int) -> None:
     session, target = load(name)
     run = CASES[name]["runs"][index]
-    wish = {"safety": run["safety"], "rules": run.get("rules", ()), "choices": run.get("choices")}
-    plan = planning.plan(session, target, **wish)
+    wish = Wish.of(safety=run["safety"], rules=run.get("rules", ()), choices=run.get("choices"))
+    plan = planning.plan(session, target, wish)
     removed = {change.key["id"] for change in plan.changes if change.after is None}
     changed = {change.key["id"]: change for change in plan.changes if change.before and change.after}
     assert removed == set(run["removed"])
@@ -99,7 +100,7 @@ def test_a_repair_changes_what_the_text_says_and_nothing_else(name: str, index: 
         check_row(changed[row], wanted)
     after = planning.applied(session, plan.changes)
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
-    assert not planning.plan(after, target, **wish).operations
+    assert not planning.plan(after, target, wish).operations
     if "health" in run:
         result = scan(after, target, CASES[name]["thinking"])
         assert result.health == run["health"], result.reasons
@@ -111,9 +112,9 @@ def test_golden_histories_are_repaired_once_and_for_all(golden: Golden, protocol
     session = dialects.decode(golden.rows(), golden.generation)
     model = golden.input["model"]
     target = parse_target(f"{protocol}:{model['providerID']}/{model['id']}", "auto", session)
-    plan = planning.plan(session, target, safety="lossy")
+    plan = planning.plan(session, target, Wish(safety="lossy"))
     after = planning.applied(session, plan.changes)
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
-    assert not planning.plan(after, target, safety="lossy").operations
+    assert not planning.plan(after, target, Wish(safety="lossy")).operations
     left = scan(after, target).findings
     assert not [one for one in left if one.severity == "blocked" and one.safety != "manual"]

@@ -21,6 +21,7 @@ from sessions_app.domain.rules.page import page
 from sessions_app.domain.scan import SessionScan, as_document, scan
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.target import Target, make_target
+from sessions_app.domain.wish import Wish
 from tests.paths import CORPUS
 
 from .build import CHAT, CLAUDE, KIMI, V1, aborted, finish, scanned, start, text, tool
@@ -134,10 +135,10 @@ def test_every_blocked_session_has_a_blocked_finding_and_is_mended_by_what_is_re
     for session, target, result, _ in recorded_scans(name):
         if result.health == "blocked":
             assert any(finding.severity == "blocked" and finding.choices for finding in result.findings)
-        plan = planning.plan(session, target, safety="lossy")
+        plan = planning.plan(session, target, Wish(safety="lossy"))
         after = planning.applied(session, plan.changes)
         assert scan(after, target).health != "blocked"
-        assert not planning.plan(after, target, safety="lossy").operations
+        assert not planning.plan(after, target, Wish(safety="lossy")).operations
         assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
 
 
@@ -146,7 +147,7 @@ def test_nothing_is_found_in_a_clean_session(name: str) -> None:
     for session in sessions(name):
         result = scan(session)
         assert result.findings == () and result.health == "healthy"
-        assert not planning.plan(session, safety="lossy").operations
+        assert not planning.plan(session, wish=Wish(safety="lossy")).operations
 
 
 @pytest.mark.parametrize("name", DATABASES)

@@ -8,10 +8,14 @@ import sqlite3
 import pytest
 from django.utils import timezone
 
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Repair
-from sessions_app.services import importing, repairing
-from sessions_app.services.repairing import Actor, RepairOptions
-from sessions_app.services.writing import RepairRefused, journal
+from sessions_app.services import importing
+from sessions_app.services.actor import Actor
+from sessions_app.services.repair.apply import repair_apply
+from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.undo import repair_undo
+from sessions_app.services.repair.write import journal
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.journal import Journal
 from sessions_app.stores.sqlite import SqliteStore
@@ -30,11 +34,11 @@ def repaired(tmp_path, data_dir) -> Repair:
     while importing.source_import(job_id=job.pk, clock=timezone.now):
         pass
     session = source.sessions.get()
-    return repairing.repair_apply(session=session, options=RepairOptions(), actor=ANN, now=timezone.now())
+    return repair_apply(session=session, wish=Wish(), actor=ANN, now=timezone.now())
 
 
 def undo(repair: Repair) -> Repair:
-    return repairing.repair_undo(repair=Repair.objects.get(pk=repair.pk), actor=ANN, now=timezone.now())
+    return repair_undo(repair=Repair.objects.get(pk=repair.pk), actor=ANN, now=timezone.now())
 
 
 def test_after_an_undo_failed_on_a_lock_it_can_be_undone(repaired, monkeypatch):

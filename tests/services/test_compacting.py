@@ -19,6 +19,7 @@ from sessions_app.domain.processor.summary import history_text
 from sessions_app.domain.wire.target import infer_target
 from sessions_app.models import AuditEntry, Compaction, Session, Source
 from sessions_app.selectors.rows import session_rows
+from sessions_app.services.actor import Actor
 from sessions_app.services.compacting import (
     compaction_apply,
     compaction_cancel,
@@ -27,8 +28,8 @@ from sessions_app.services.compacting import (
     compaction_start,
 )
 from sessions_app.services.probing import ProbeRefused
-from sessions_app.services.repairing import Actor, repair_undo
-from sessions_app.services.writing import RepairRefused
+from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.undo import repair_undo
 from tests.providers.scripted import (
     Answer,
     anthropic,

@@ -11,8 +11,10 @@ import pytest
 
 from sessions_app import stores
 from sessions_app.domain import rowdoc
-from sessions_app.services.filerepair import FileOptions, file_repair, file_undo
-from sessions_app.services.writing import journal
+from sessions_app.domain.wish import Wish
+from sessions_app.services.repair.files import file_repair
+from sessions_app.services.repair.undo import entry_undo
+from sessions_app.services.repair.write import journal
 from tests.paths import CORPUS
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -45,12 +47,12 @@ def test_repaired_once_twice_and_undone(source, safety, tmp_path, data_dir):
     before = hashes(path)
 
     with stores.open_store(path) as store:
-        first = file_repair(store=store, options=FileOptions(safety=safety), now=NOW)
+        first = file_repair(store=store, wish=Wish(safety=safety), now=NOW)
     with stores.open_store(path) as store:
-        second = file_repair(store=store, options=FileOptions(safety=safety), now=NOW)
+        second = file_repair(store=store, wish=Wish(safety=safety), now=NOW)
     repaired = hashes(path) != before
     for name in reversed(first.repairs):
-        file_undo(entry=journal(NOW).get(name), now=NOW)
+        entry_undo(entry=journal(NOW).get(name), now=NOW)
 
     assert {session.outcome for session in first.sessions} <= {"repaired", "nothing"}
     assert {session.outcome for session in second.sessions} == {"nothing"}

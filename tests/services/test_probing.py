@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from sessions_app.domain.wish import Wish
 from sessions_app.models import AuditEntry, Probe
+from sessions_app.services.actor import Actor
 from sessions_app.services.probing import (
     ProbeOptions,
     ProbeRefused,
     probe_run,
     session_prepare,
 )
-from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
+from sessions_app.services.repair.apply import repair_apply
 from tests.providers.scripted import Answer, scripted
 from tests.stores_of import NOW, session_of
 
@@ -92,7 +94,7 @@ def test_as_repaired_sends_what_would_be_stored_after_the_safe_repairs(tmp_path:
     with scripted(ACCEPTED, ACCEPTED) as served:
         place(f"{served.url}/v1")
         probe_run(session=session, options=ProbeOptions(as_stored=False), actor=ACTOR, now=NOW)
-        repair_apply(session=session, options=RepairOptions(), actor=ACTOR, now=NOW)
+        repair_apply(session=session, wish=Wish(), actor=ACTOR, now=NOW)
         probe_run(session=session, options=ProbeOptions(), actor=ACTOR, now=NOW)
 
     bodies = [body for _, _, body in served.requests]

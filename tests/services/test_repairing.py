@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,18 @@ from hypothesis.extra.django import TestCase
 
 from sessions_app import stores
 from sessions_app.domain import rowdoc
+from sessions_app.domain.wish import Wish
 from sessions_app.models import AuditEntry, Part, Repair, Session
 from sessions_app.selectors import history
 from sessions_app.selectors.rows import session_rows
-from sessions_app.services import importing, recovering, repairing, uploading
-from sessions_app.services.repairing import Actor, RepairOptions
-from sessions_app.services.writing import RepairRefused
+from sessions_app.services import importing, uploading
+from sessions_app.services.actor import Actor
+from sessions_app.services.repair import destination
+from sessions_app.services.repair.apply import repair_apply
+from sessions_app.services.repair.bench import session_bench
+from sessions_app.services.repair.recover import repairs_recover
+from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.undo import repair_undo
 from sessions_app.stores.holders import Holder
 from tests.paths import CORPUS
 
@@ -29,7 +36,7 @@ from .factories import NOW
 pytestmark = pytest.mark.django_db
 
 ANN = Actor(name="ann", reason="customer 42")
-SAFE = RepairOptions()
+SAFE = Wish()
 
 
 def attached(path: Path) -> Session:
@@ -57,7 +64,7 @@ def content(path: Path | str) -> dict[str, list[tuple]]:
 
 
 def apply(session: Session, **given) -> Repair:
-    return repairing.repair_apply(session=session, options=SAFE, actor=ANN, now=NOW, **given)
+    return repair_apply(session=session, wish=SAFE, actor=ANN, now=NOW, **given)
 
 
 def test_a_poisoned_session_is_blocked_before_and_not_after(poisoned):
@@ -99,7 +106,7 @@ def test_undo_restores_every_byte_of_every_row(poisoned):
     hash_before = poisoned.rows_hash
     repair = apply(poisoned)
 
-    undo = repairing.repair_undo(repair=repair, actor=ANN, now=NOW)
+    undo = repair_undo(repair=repair, actor=ANN, now=NOW)
 
     repair.refresh_from_db()
     poisoned.refresh_from_db()
@@ -122,18 +129,19 @@ def test_repairing_again_finds_nothing(poisoned):
 def test_an_undone_repair_cannot_be_undone_again_but_its_undo_can(poisoned):
     repair = apply(poisoned)
     after = content(poisoned.source.file)
-    undo = repairing.repair_undo(repair=repair, actor=ANN, now=NOW)
+    undo = repair_undo(repair=repair, actor=ANN, now=NOW)
 
     with pytest.raises(RepairRefused) as refused:
-        repairing.repair_undo(repair=Repair.objects.get(pk=repair.pk), actor=ANN, now=NOW)
-    repairing.repair_undo(repair=undo, actor=ANN, now=NOW)
+        repair_undo(repair=Repair.objects.get(pk=repair.pk), actor=ANN, now=NOW)
+    repair_undo(repair=undo, actor=ANN, now=NOW)
 
     assert refused.value.kind == "state"
     assert content(poisoned.source.file) == after
 
 
 def test_a_session_that_changed_since_the_plan_is_refused_with_what_changed(poisoned):
-    planned = repairing.repair_plan(session=poisoned, options=SAFE, now=NOW)
+    with session_bench(session=poisoned, now=NOW) as bench:
+        planned = bench.plan
     part = Part.objects.filter(kind="text").first()
     with sqlite3.connect(poisoned.source.file) as connection:
         connection.execute("UPDATE part SET data = ? WHERE id = ?", ('{"type":"text","text":"new"}', part.stored_id))
@@ -141,7 +149,7 @@ def test_a_session_that_changed_since_the_plan_is_refused_with_what_changed(pois
     before = content(poisoned.source.file)
 
     with pytest.raises(RepairRefused) as refused:
-        apply(poisoned, expected_hash=planned.plan.rows_hash)
+        apply(poisoned, expected_hash=planned.rows_hash)
 
     assert refused.value.kind == "changed"
     assert f"part {part.stored_id} changed" in refused.value.changed
@@ -161,7 +169,7 @@ def test_a_row_that_changed_after_the_repair_stops_its_undo(poisoned):
     before = content(poisoned.source.file)
 
     with pytest.raises(RepairRefused) as refused:
-        repairing.repair_undo(repair=repair, actor=ANN, now=NOW)
+        repair_undo(repair=repair, actor=ANN, now=NOW)
 
     repair.refresh_from_db()
     assert refused.value.kind == "changed"
@@ -171,7 +179,7 @@ def test_a_row_that_changed_after_the_repair_stops_its_undo(poisoned):
 
 def test_a_full_backup_is_made_once_a_day(poisoned):
     repair = apply(poisoned)
-    undo = repairing.repair_undo(repair=repair, actor=ANN, now=NOW)
+    undo = repair_undo(repair=repair, actor=ANN, now=NOW)
 
     assert repair.backup_path == undo.backup_path
     assert content(repair.backup_path) == content(poisoned.source.file)
@@ -189,8 +197,8 @@ def test_a_file_over_the_limit_is_not_backed_up_and_says_so(poisoned, settings):
 def test_the_preview_is_computed_and_writes_nothing(poisoned):
     before = content(poisoned.source.file)
 
-    planned = repairing.repair_plan(session=poisoned, options=SAFE, now=NOW)
-    preview = repairing.repair_preview(planned=planned)
+    with session_bench(session=poisoned, now=NOW) as bench:
+        preview = bench.preview
 
     assert preview.verdict_before is not None
     assert preview.verdict_after is not None
@@ -201,7 +209,7 @@ def test_the_preview_is_computed_and_writes_nothing(poisoned):
 
 def test_who_did_what_is_in_the_audit_trail(poisoned):
     repair = apply(poisoned)
-    repairing.repair_undo(repair=repair, actor=Actor(name="bob"), now=NOW)
+    repair_undo(repair=repair, actor=Actor(name="bob"), now=NOW)
 
     sentences = [entry.sentence for entry in AuditEntry.objects.filter(object_type="repair").order_by("pk")]
     assert sentences == [
@@ -212,7 +220,7 @@ def test_who_did_what_is_in_the_audit_trail(poisoned):
 
 def test_the_history_holds_repairs_and_their_undo(poisoned):
     repair = apply(poisoned)
-    undo = repairing.repair_undo(repair=repair, actor=ANN, now=NOW)
+    undo = repair_undo(repair=repair, actor=ANN, now=NOW)
 
     listed = history.repair_page(session=poisoned.pk)
 
@@ -232,7 +240,7 @@ def test_an_upload_is_repaired_in_its_copy(tmp_path, data_dir):
     session.refresh_from_db()
     assert repair.path == source.stored_path
     assert session.health != "blocked"
-    repairing.repair_undo(repair=repair, actor=ANN, now=NOW)
+    repair_undo(repair=repair, actor=ANN, now=NOW)
     session.refresh_from_db()
     assert session.health == "blocked"
 
@@ -256,11 +264,11 @@ def stuck(tmp_path, data_dir) -> Session:
 
 def test_closing_a_stuck_tool_waits_for_the_client_unless_forced(stuck, monkeypatch):
     held_by(monkeypatch, Holder(4711, "opencode serve", True))
-    options = RepairOptions(rules=("stuck-tool",))
+    wish = Wish(rules=("stuck-tool",))
 
     with pytest.raises(RepairRefused) as refused:
-        repairing.repair_apply(session=stuck, options=options, actor=ANN, now=NOW)
-    forced = repairing.repair_apply(session=stuck, options=options, actor=ANN, now=NOW, force=True)
+        repair_apply(session=stuck, wish=wish, actor=ANN, now=NOW)
+    forced = repair_apply(session=stuck, wish=replace(wish, force=True), actor=ANN, now=NOW)
 
     assert refused.value.kind == "held"
     assert "opencode serve (process 4711)" in refused.value.words
@@ -271,10 +279,11 @@ def test_closing_a_stuck_tool_waits_for_the_client_unless_forced(stuck, monkeypa
 def test_other_repairs_only_tell_that_the_client_has_the_file_open(poisoned, monkeypatch):
     held_by(monkeypatch, Holder(4711, "opencode serve", True))
 
-    planned = repairing.repair_plan(session=poisoned, options=SAFE, now=NOW)
+    with session_bench(session=poisoned, now=NOW) as bench:
+        warning = bench.warning
     repair = apply(poisoned)
 
-    assert planned.warning == "opencode serve (process 4711) has this file open."
+    assert warning == "opencode serve (process 4711) has this file open."
     assert repair.state == "applied"
 
 
@@ -303,7 +312,7 @@ def test_killed_while_writing_the_next_start_brings_history_and_mirror_to_the_fi
         with pytest.raises(Killed):
             apply(poisoned)
 
-    recovering.repairs_recover(now=NOW)
+    repairs_recover(now=NOW)
 
     repair = Repair.objects.get()
     poisoned.refresh_from_db()
@@ -316,14 +325,15 @@ def test_killed_while_writing_the_next_start_brings_history_and_mirror_to_the_fi
 
 def test_a_mirror_that_could_not_follow_catches_up_when_the_session_is_opened(poisoned, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(repairing, "session_read", lambda **given: 1 / 0)
+        patched.setattr(destination, "session_read", lambda **given: 1 / 0)
         repair = apply(poisoned)
     assert repair.state == "applied"
     assert "problem" in repair.verification
 
-    planned = repairing.repair_plan(session=Session.objects.get(), options=SAFE, now=NOW)
+    with session_bench(session=Session.objects.get(), now=NOW) as bench:
+        planned = bench.plan
 
-    assert planned.plan.changes == ()
+    assert planned.changes == ()
     assert Session.objects.get().health != "blocked"
 
 
@@ -345,10 +355,10 @@ class RoundTrip(TestCase):
                     if step == "apply":
                         done.append(apply(session))
                     elif done:
-                        repairing.repair_undo(repair=done.pop(), actor=ANN, now=NOW)
+                        repair_undo(repair=done.pop(), actor=ANN, now=NOW)
                 except RepairRefused as refused:
                     assert refused.kind == "nothing"
             assert (content(path) == before) is (not done)
             while done:
-                repairing.repair_undo(repair=done.pop(), actor=ANN, now=NOW)
+                repair_undo(repair=done.pop(), actor=ANN, now=NOW)
             assert content(path) == before

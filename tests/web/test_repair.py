@@ -9,9 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
 from sessions_app.models import Finding, Repair, Session
+from sessions_app.stores.sqlite import SqliteStore
 from tests.stores_of import attached
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -248,3 +250,46 @@ def test_a_repair_that_was_taken_back_no_longer_counts_as_repaired(
     alice.post(f"/repairs/{Repair.objects.get().public_id}/undo/")
     blocked.refresh_from_db()
     assert blocked.repaired_at is None
+
+
+@pytest.fixture
+def openings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Every opening of a database of the agent's."""
+    found: list[Path] = []
+    opened = SqliteStore.__init__
+
+    def counted(store: SqliteStore, path: Path) -> None:
+        found.append(path)
+        opened(store, path)
+
+    monkeypatch.setattr(SqliteStore, "__init__", counted)
+    return found
+
+
+def test_each_step_of_a_repair_opens_its_store_once(
+    alice: Client, blocked: Session, duplicate: Finding, openings: list[Path]
+) -> None:
+    address = f"/sessions/{blocked.pk}/repair/"
+    counts = []
+
+    def counted(answer: HttpResponse) -> str:
+        counts.append(len(openings))
+        openings.clear()
+        return answer.content.decode()
+
+    page = counted(alice.get(address, {"finding": duplicate.key}))
+    counted(alice.get(address, {"finding": duplicate.key, "view": "rows"}))
+    counted(alice.get(f"/sessions/{blocked.pk}/", {"order": "repaired"}))
+    counted(alice.post(address, hidden(page, address)))
+    counted(alice.post(f"/repairs/{Repair.objects.get().public_id}/undo/"))
+
+    assert counts == [1, 1, 1, 1, 1]
+
+
+def test_a_rule_that_nobody_knows_is_told_and_nothing_is_planned(alice: Client, blocked: Session) -> None:
+    answer = alice.get(f"/sessions/{blocked.pk}/repair/", {"rule": "duplicate-call-id-in-mesage"})
+
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "did you mean duplicate-call-id-in-message" in page
+    assert "After this repair" not in page

@@ -20,9 +20,10 @@ class SelectionIn(In):
 
 
 class BulkIn(SelectionIn):
-    rules: list[Words] = Field([], max_length=100)
+    rules: list[Words] = Field(default=[], max_length=100)
+    findings: list[Words] = Field(default=[], max_length=1000)
     safety: Safety = "safe"
-    choices: dict[Words, Words] = Field({}, max_length=1000)
+    choices: dict[Words, Words] = Field(default={}, max_length=1000)
     stop_on_failure: bool = False
     force: bool = False
     reason: Reason = ""

@@ -15,16 +15,17 @@ from .sessions import VerdictOut
 class RepairIn(In):
     """What to repair and how. Without rules: everything that is safe."""
 
-    rules: list[Words] = Field([], description="only findings of these rules", max_length=100)
+    rules: list[Words] = Field(default=[], description="only findings of these rules", max_length=100)
+    findings: list[Words] = Field(default=[], description="only these findings, by key", max_length=1000)
     safety: Safety = "safe"
     choices: dict[Words, Words] = Field(
-        {}, description="finding key (or rule code) to the name of a choice", max_length=1000
+        default={}, description="finding key (or rule code) to the name of a choice", max_length=1000
     )
-    messages: list[Words] = Field([], description="only findings at these messages", max_length=1000)
+    messages: list[Words] = Field(default=[], description="only findings at these messages", max_length=1000)
     reason: Reason = ""
-    target: Words = Field("", description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
+    target: Words = Field(default="", description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
     thinking: Thinking = "auto"
-    force: bool = Field(False, description="close stuck tools although a client has the file open")
+    force: bool = Field(default=False, description="close stuck tools although a client has the file open")
 
 
 class OperationOut(Schema):
@@ -66,7 +67,7 @@ class PlanOut(Schema):
 
 
 class RepairApplyIn(RepairIn):
-    expected_hash: Words = Field("", description="rows_hash of the plan that was looked at")
+    expected_hash: Words = Field(default="", description="rows_hash of the plan that was looked at")
 
 
 class RepairOut(Schema):

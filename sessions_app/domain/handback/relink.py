@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessions_app.domain import dialects
 from sessions_app.domain.model import Row, SessionRows
-from sessions_app.domain.repair import Operation, OperationError, Plan
-from sessions_app.domain.rowdoc import rows_hash
+from sessions_app.domain.repair import Operation, OperationError
 from sessions_app.domain.rules.hidden import GLOBAL, project_at, relative
 
 
@@ -55,8 +53,3 @@ def relink_operations(
     if not columns:
         return ()
     return (Operation("replace", "session", columns=columns, why="where its client looks for it"),)
-
-
-def asked_plan(rows: SessionRows, operations: tuple[Operation, ...]) -> Plan:
-    """A plan of operations that somebody asked for, no finding behind them. Raises ``OperationError``."""
-    return Plan(rows.id, rows_hash(rows), operations, dialects.compile(rows, operations))

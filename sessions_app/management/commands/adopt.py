@@ -11,7 +11,7 @@ from typing import Any
 from sessions_app import stores
 from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
 from sessions_app.services.handback.adopting import adopt
-from sessions_app.services.writing import named
+from sessions_app.services.repair.clients import named
 
 
 class Command(SutureCommand):

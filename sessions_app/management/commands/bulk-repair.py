@@ -9,15 +9,16 @@ from uuid import UUID
 from django.http import QueryDict
 from django.utils import timezone
 
+from sessions_app.domain.wish import LEVELS, Wish
 from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import report_rows
 from sessions_app.selectors.filters import SessionFilter
-from sessions_app.services.bulk import BulkOptions, BulkRefused, Selection, bulk_start, bulk_undo
+from sessions_app.services.bulk import BulkRefused, Selection, bulk_start, bulk_undo
 from sessions_app.services.bulkpreview import BulkPreview, bulk_preview
 from sessions_app.services.bulkrun import bulk_run_chunk, bulk_unfinished
 from sessions_app.services.database import database_prepare
-from sessions_app.services.recovering import repairs_recover
+from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.workers import worker_is_alive
 
 
@@ -38,7 +39,7 @@ class Command(SutureCommand):
             metavar="CODE",
             help="only this rule; may be given several times",
         )
-        parser.add_argument("--safety", choices=("safe", "lossy"), default="safe", help="how far a repair may go")
+        parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far a repair may go")
         parser.add_argument("--reason", default="", help="kept with every repair")
         parser.add_argument("--stop-on-failure", action="store_true", help="stop at the first session that fails")
         parser.add_argument("--force", action="store_true", help="also close what a running client may be working on")
@@ -96,7 +97,7 @@ class Command(SutureCommand):
 
 
 def _preview(options: dict[str, Any]) -> BulkPreview:
-    return bulk_preview(selection=_selection(options), options=_options(options), now=timezone.now(), samples=0)
+    return bulk_preview(selection=_selection(options), wish=_wish(options), now=timezone.now(), samples=0)
 
 
 def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> RepairBatch:
@@ -104,7 +105,8 @@ def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> R
     if resume is None and undo is None:
         return bulk_start(
             selection=_selection(options),
-            options=_options(options),
+            wish=_wish(options),
+            stop_on_failure=options["stop_on_failure"],
             reason=options["reason"],
             actor="command",
             face="command",
@@ -132,10 +134,5 @@ def _selection(options: dict[str, Any]) -> Selection:
     return Selection(filter=wanted)
 
 
-def _options(options: dict[str, Any]) -> BulkOptions:
-    return BulkOptions(
-        rules=tuple(options["rule"]),
-        safety=options["safety"],
-        stop_on_failure=options["stop_on_failure"],
-        force=options["force"],
-    )
+def _wish(options: dict[str, Any]) -> Wish:
+    return Wish.of(rules=options["rule"], safety=options["safety"], force=options["force"])

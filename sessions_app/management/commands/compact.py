@@ -20,7 +20,6 @@ from sessions_app.management.base import (
     target_arguments,
 )
 from sessions_app.management.repairbase import written
-from sessions_app.models.repairs import new_public_id
 from sessions_app.providers import Cancel, Line, NotReachable
 from sessions_app.services.compacting import (
     CompactionPreview,
@@ -30,9 +29,10 @@ from sessions_app.services.compacting import (
     summary_changes,
 )
 from sessions_app.services.probing import ProbeRefused
+from sessions_app.services.repair.clients import clients_of, held_words
+from sessions_app.services.repair.write import store_write
 from sessions_app.services.scanning import target_document
 from sessions_app.services.summarising import Progress, SummaryFailed, limits, summarise_piece
-from sessions_app.services.writing import clients_of, full_backup, held_words, journal
 from sessions_app.stores.base import About, Store
 from sessions_app.stores.changes import GuardRefused
 
@@ -112,17 +112,9 @@ def _write(store: Store, ready: Ready, changes: tuple[Any, ...], now: datetime, 
     if copy:
         store.apply(changes, journal=None, expect=expect)
         return ""
-    backup = full_backup(store=store, now=now)
     after = rowdoc.rows_hash(dialects.apply(ready.rows, changes))
-    about = About(
-        actor="command",
-        reason="compacted",
-        repair_id=new_public_id(),
-        backup=str(backup.path or ""),
-        hashes={ready.rows.id: (before, after)},
-    )
-    store.apply(changes, journal=journal(now), about=about, expect=expect)
-    return about.repair_id
+    about = About(actor="command", reason="compacted", hashes={ready.rows.id: (before, after)})
+    return store_write(store=store, changes=changes, about=about, now=now, expect=expect).repair_id
 
 
 def _document(ready: Ready, made: Progress | None, preview: CompactionPreview | None, repair: str) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from sessions_app.domain.wish import DEDUPE
 from sessions_app.management.repairbase import RepairCommand
 
 
 class Command(RepairCommand):
     help = "Collapse tool parts that share a call id within one message; rename the later of two different results."
-    rules = ("duplicate-call-id-in-message",)
+    preset = DEDUPE

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from sessions_app.domain.wish import DROP
 from sessions_app.management.repairbase import RepairCommand
 
 
 class Command(RepairCommand):
     help = "Drop the tool calls and results of failed turns whose thinking was lost."
-    rules = ("thinking-lost-on-error",)
-    safety = "lossy"
+    preset = DROP

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain import dialects
+from sessions_app.domain.wish import LEVELS, Wish
 from sessions_app.management.base import (
     FOUND_IT,
     SutureCommand,
@@ -19,11 +19,9 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
-from sessions_app.services.filerepair import session_target
-from sessions_app.services.handback.handing import FORMS, WORDS, HandBackRefused, Handed, HandOptions, handed
-from sessions_app.services.repairing import RepairOptions
-from sessions_app.services.storefacts import is_native, store_facts
-from sessions_app.stores.base import Store
+from sessions_app.services.handback.handing import FORMS, WORDS, Form, HandBackRefused, Handed, HandOptions, handed
+from sessions_app.services.repair.bench import Bench, OpenStore
+from sessions_app.services.storefacts import is_native
 
 _BINARY = ("database", "tree")
 
@@ -45,7 +43,7 @@ class Command(SutureCommand):
             metavar="CODE",
             help="repair only this rule; may be given several times",
         )
-        parser.add_argument("--safety", choices=("safe", "lossy"), default="safe", help="how far that repair may go")
+        parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far that repair may go")
         parser.add_argument(
             "--same-ids",
             action="store_true",
@@ -53,20 +51,29 @@ class Command(SutureCommand):
         )
         parser.add_argument("--children", action="store_true", help="an export with the subagents' sessions, as a zip")
 
-    def run(self, *, path: str | None, session: list[str], form: str, output: str | None, **options: Any) -> int:
+    def run(self, *, path: str | None, session: list[str], form: Form, output: str | None, **options: Any) -> int:
         if output is None and (form in _BINARY or options["children"]) and sys.stdout.isatty():
             raise ValueError("This is a binary file; name an --output.")
         if output is not None and Path(output).exists():
             raise ValueError(f"{output} exists already; choose another name.")
+        wish = Wish.of(
+            rules=options["rule"],
+            safety=options["safety"],
+            target=options["target"],
+            thinking=options["thinking"],
+        )
+        handing = HandOptions(
+            repaired=not options["as_stored"],
+            fresh=not options["same_ids"],
+            children=options["children"],
+            secrets=True,
+        )
         with open_path(path) as store:
-            wish = self._wish(store, one_session(store, session), **options)
             native = path != "-" and is_native(store.path)
-            facts = store_facts(store=store, native=native, now=datetime.now(UTC))
-            rows = store.read(one_session(store, session))
+            whole = OpenStore(store, datetime.now(UTC), native, agents=False)
+            bench = Bench(store.read(one_session(store, session)), wish, whole)
             try:
-                with handed(
-                    store=store, rows=rows, facts=facts, form=form, options=wish, source=store.path.name
-                ) as made:  # type: ignore[arg-type]
+                with handed(bench=bench, form=form, options=handing, source=store.path.name) as made:
                     self._write(made, output)
             except HandBackRefused as refusal:
                 self.say(refusal.words)
@@ -76,21 +83,6 @@ class Command(SutureCommand):
         if output is not None:
             self.say(f"Written to {output}.")
         return 0
-
-    def _wish(self, store: Store, session_id: str, **options: Any) -> HandOptions:
-        decoded = dialects.decode(store.read(session_id))
-        repair = RepairOptions(
-            rules=tuple(options["rule"]),
-            safety=options["safety"],
-            target=session_target(options["target"], options["thinking"], decoded),
-        )
-        return HandOptions(
-            repaired=not options["as_stored"],
-            fresh=not options["same_ids"],
-            children=options["children"],
-            secrets=True,
-            repair=repair,
-        )
 
     def _write(self, made: Handed, output: str | None) -> None:
         if output is not None:

@@ -18,9 +18,9 @@ from sessions_app.management.base import (
     open_path,
     path_argument,
     session_argument,
+    session_target,
     target_arguments,
 )
-from sessions_app.services.filerepair import session_target
 from sessions_app.stores.base import Store, StoreError
 
 

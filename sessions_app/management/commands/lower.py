@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from json import loads
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,9 @@ from sessions_app.management.base import (
     open_path,
     path_argument,
     session_argument,
+    session_target,
     target_arguments,
 )
-from sessions_app.services.filerepair import session_target
 
 
 class Command(SutureCommand):
@@ -63,7 +64,7 @@ class Command(SutureCommand):
             if options["canonical"]:
                 lowered = lower(decoded, wanted, repairs=repairs)
                 result: Any = lowered.messages
-                origins = _canonical_origins(lowered)
+                origins: Mapping[tuple[str | int, ...], Origin] = _canonical_origins(lowered)
             else:
                 made = body(decoded, wanted, repairs=repairs)
                 result, origins = made.body, made.provenance
@@ -105,7 +106,7 @@ def _canonical_origins(lowered: Lowered) -> dict[tuple[str | int, ...], Origin]:
     }
 
 
-def _write_provenance(file: Path, origins: dict[tuple[str | int, ...], Origin]) -> None:
+def _write_provenance(file: Path, origins: Mapping[tuple[str | int, ...], Origin]) -> None:
     document = {
         ".".join(str(step) for step in position): {"message": origin.message, "part": origin.part}
         for position, origin in origins.items()

@@ -18,6 +18,7 @@ from sessions_app.management.base import (
     target_arguments,
 )
 from sessions_app.models import Session
+from sessions_app.services.actor import Actor
 from sessions_app.services.database import database_is_there
 from sessions_app.services.probing import (
     Answered,
@@ -28,7 +29,6 @@ from sessions_app.services.probing import (
     probe_prepare,
     probe_send,
 )
-from sessions_app.services.repairing import Actor
 from sessions_app.services.scanning import target_document
 
 

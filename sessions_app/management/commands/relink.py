@@ -6,15 +6,15 @@ from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
-from sessions_app.domain import dialects
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, OperationError
-from sessions_app.domain.rules import Context, find_all
+from sessions_app.domain.wish import Wish
 from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
-from sessions_app.services.filerepair import FileOptions, file_repair
-from sessions_app.services.handback.storereport import HIDING
-from sessions_app.services.storefacts import is_native, session_facts, store_facts
+from sessions_app.services.handback.storereport import store_hidden
+from sessions_app.services.repair.bench import OpenStore
+from sessions_app.services.repair.files import file_repair
+from sessions_app.services.storefacts import is_native
 from sessions_app.stores.base import Store
 
 
@@ -58,9 +58,7 @@ class Command(SutureCommand):
                 return relink_operations(rows, directory, unarchive=not keep_archived)
 
             try:
-                report = file_repair(
-                    store=store, options=FileOptions(ask=ask), session_ids=session, now=now, dry_run=dry_run
-                )
+                report = file_repair(store=store, wish=Wish(), ask=ask, session_ids=session, now=now, dry_run=dry_run)
             except OperationError as problem:
                 raise ValueError(str(problem)) from problem
         if json:
@@ -78,13 +76,11 @@ class Command(SutureCommand):
         return 0 if all(one.outcome not in ("refused", "unreadable") for one in report.sessions) else FOUND_IT
 
     def _hidden(self, store: Store, *, native: bool, now: datetime, json: bool) -> int:
-        facts = store_facts(store=store, native=native, now=now)
-        hidden = []
-        for rows in store.read_all():
-            found = find_all(Context(dialects.decode(rows), None, session_facts(facts, rows)), HIDING)
-            if found:
-                reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
-                hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})
+        whole = OpenStore(store, now, native, agents=False)
+        hidden: list[dict[str, Any]] = []
+        for rows, found in store_hidden(whole=whole):
+            reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
+            hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})
         if json:
             self.result({"hidden": hidden})
             return 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from sessions_app.domain import dialects
 from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import as_document, scan
+from sessions_app.domain.wire.target import Thinking
 from sessions_app.management.base import (
     FOUND_IT,
     SutureCommand,
@@ -18,9 +19,9 @@ from sessions_app.management.base import (
     path_argument,
     printable,
     session_argument,
+    session_target,
     target_arguments,
 )
-from sessions_app.services.filerepair import session_target
 from sessions_app.services.handback.storereport import StoreReport, store_report
 from sessions_app.services.storefacts import QUICK_SECONDS, is_native, session_facts, store_facts
 from sessions_app.stores.base import Store, StoreError
@@ -58,7 +59,9 @@ class Command(SutureCommand):
         with open_path(path) as store:
             source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
             whole = store_report(store=store, seconds=QUICK_SECONDS)
-            documents = self._sessions(store, whole, native=path != "-" and is_native(store.path), **options)
+            documents: Iterable[dict[str, Any]] = self._sessions(
+                store, whole, native=path != "-" and is_native(store.path), **options
+            )
             if json:
                 documents = list(documents)  # a document is whole or not there: an unreadable store gives none
                 self.result({"source": source, "store": whole.document(), "sessions": documents})
@@ -85,7 +88,7 @@ class Command(SutureCommand):
         native: bool,
         session: list[str],
         target: str,
-        thinking: str,
+        thinking: Thinking,
         **_: Any,
     ) -> Iterator[dict[str, Any]]:
         check = [] if whole.check is None else list(whole.check.messages)
@@ -101,7 +104,7 @@ class Command(SutureCommand):
                 continue
             decoded = dialects.decode(rows)
             own: Facts = session_facts(facts, rows)
-            wanted = session_target(target, thinking, decoded)  # type: ignore[arg-type]
+            wanted = session_target(target, thinking, decoded)
             yield as_document(decoded, scan(decoded, target=wanted, thinking=thinking, facts=own))
 
     def _store_in_words(self, whole: StoreReport, write: Callable[[str], None]) -> None:

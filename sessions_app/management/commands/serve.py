@@ -25,7 +25,7 @@ from sessions_app.services.access import (
 )
 from sessions_app.services.database import database_prepare
 from sessions_app.services.importing import source_attach
-from sessions_app.services.recovering import repairs_recover
+from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.uploading import samples_attach
 from sessions_app.stores.base import StoreError
 

@@ -9,11 +9,12 @@ from typing import Any
 from sessions_app.domain.repair import RowChange
 from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.models import Repair
+from sessions_app.services.actor import Actor
 from sessions_app.services.database import database_is_there
-from sessions_app.services.filerepair import file_undo
-from sessions_app.services.recovering import journal_recover
-from sessions_app.services.repairing import Actor, repair_undo
-from sessions_app.services.writing import RepairRefused, journal
+from sessions_app.services.repair.recover import journal_recover
+from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.undo import entry_undo, repair_undo
+from sessions_app.services.repair.write import journal
 
 
 class Command(SutureCommand):
@@ -38,7 +39,7 @@ class Command(SutureCommand):
                 undo = repair_undo(repair=known, actor=Actor(name="command", face="command"), now=now)
                 changes = tuple(change.change for change in undo.changes.all())
             else:
-                changes = file_undo(entry=entry, now=now, dry_run=dry_run)
+                changes = entry_undo(entry=entry, now=now, dry_run=dry_run)
         except RepairRefused as refusal:
             if json:
                 self.result(

@@ -18,8 +18,8 @@ from sessions_app.domain.handback.relink import place_of
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import OperationError, RowChange
 from sessions_app.domain.rules.hidden import GLOBAL
-from sessions_app.models.repairs import new_public_id
-from sessions_app.services.writing import full_backup, journal
+from sessions_app.domain.wish import Wish
+from sessions_app.services.repair.write import store_write
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.changes import GuardRefused
 from sessions_app.stores.sqlite.schema import Table
@@ -27,7 +27,7 @@ from sessions_app.stores.sqlite.store import SqliteStore
 
 from .exportdoc import LeftOut, session_needs
 
-_OPENS = ("undecodable-row",)
+_OPENS = Wish(rules=("undecodable-row",))
 """What must be repaired for the client to open it; everything else comes along as it is, and is repaired there."""
 
 
@@ -77,8 +77,8 @@ def adopt(
     database = _writable(target)
     known = {str(row["id"]) for row in target.sessions()}
     projects = {str(project_id) for (project_id,) in database.query("SELECT id FROM project")}
-    outcomes = []
-    backed_up = ""
+    outcomes: list[Adopted] = []
+    about = About(actor=actor, reason=f"brought in from {source.path}")
     for rows in _wanted(source, session_ids, outcomes):
         adopted = _planned(rows, database, known, projects)
         outcomes.append(adopted)
@@ -88,19 +88,12 @@ def adopt(
         projects |= {str(change.key["id"]) for change in adopted.changes if change.table == "project"}
         if dry_run:
             continue
-        backed_up = backed_up or str(full_backup(store=target, now=now).path or "-")
-        about = About(
-            actor=actor,
-            reason=f"brought in from {source.path}",
-            repair_id=new_public_id(),
-            backup=backed_up.strip("-"),
-        )
         try:
-            target.apply(adopted.changes, journal=journal(now), about=about)
+            written = store_write(store=target, changes=adopted.changes, about=about, now=now)
         except (GuardRefused, StoreError) as refusal:
             adopted.outcome, adopted.why = "refused", str(refusal)
         else:
-            adopted.outcome, adopted.repair = "adopted", about.repair_id
+            adopted.outcome, adopted.repair = "adopted", written.repair_id
     return outcomes
 
 
@@ -147,7 +140,7 @@ def _planned(rows: SessionRows, target: SqliteStore, known: set[str], projects: 
     if not rows.messages:
         return Adopted(rows.id, title, "empty", "It has no messages of 1.x.")
     decoded = dialects.decode(rows)
-    whole = dialects.apply(rows, planning.plan(decoded, rules=_OPENS).changes)
+    whole = dialects.apply(rows, planning.plan(decoded, wish=_OPENS).changes)
     decoded = dialects.decode(whole)
     left: list[LeftOut] = []
     messages, parts = [], []

@@ -9,32 +9,31 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, get_args
 
 from sessions_app import __version__, stores
-from sessions_app.domain import dialects, planning, rowdoc
+from sessions_app.domain import rowdoc
+from sessions_app.domain.handback.extent import extent
 from sessions_app.domain.handback.redact import bundle
 from sessions_app.domain.handback.report import report
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.repair import Plan
-from sessions_app.domain.rules.base import Facts
 from sessions_app.domain.scan import scan
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Session
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.reading import stored_id
-from sessions_app.services.repairing import RepairOptions
+from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.rulesversion import rules_version
-from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.base import Store, StoreError
 from sessions_app.stores.intake import disarm
 from sessions_app.stores.sqlite.store import SqliteStore
 
 from .copy import store_copy
 from .exportdoc import ExportDocument, NotExportable, export_documents
-from .patch import extent, patch_sql, undo_sql
+from .patch import store_patches
 
 type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
 FORMS: tuple[Form, ...] = get_args(Form.__value__)
@@ -75,15 +74,14 @@ class HandBackRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HandOptions:
-    """``repaired``: the session as it is after the repair that ``repair`` describes, else as stored. ``fresh``: an
-    export under new ids. ``children``: an export with the subagents' sessions. ``secrets``: a database keeps the
-    client's own log-ins."""
+    """``repaired``: the session as it is after the repair that is wished for, else as stored. ``fresh``: an export
+    under new ids. ``children``: an export with the subagents' sessions. ``secrets``: a database keeps the client's own
+    log-ins."""
 
     repaired: bool = True
     fresh: bool = True
     children: bool = False
     secrets: bool = False
-    repair: RepairOptions = field(default_factory=RepairOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,9 @@ def forms_of(kind: str, dialect: str) -> tuple[Form, ...]:
 
 
 @contextmanager
-def session_handed(*, session: Session, form: Form, options: HandOptions, now: datetime) -> Iterator[Handed]:
+def session_handed(
+    *, session: Session, form: Form, options: HandOptions, wish: Wish, now: datetime
+) -> Iterator[Handed]:
     """The session of the mirror as its source holds it now; where that cannot be read, forms that need no file are made
     of the mirror.
 
@@ -115,26 +115,23 @@ def session_handed(*, session: Session, form: Form, options: HandOptions, now: d
     source = session.source
     try:
         with source.open_store() as store:
-            rows = store.read(stored_id(session))
-            facts = store_facts(store=store, native=source.native, now=now)
-            with handed(store=store, rows=rows, facts=facts, form=form, options=options, source=source.name) as made:
+            whole = OpenStore(store, now, source.native, agents=False)
+            bench = Bench(store.read(stored_id(session)), wish, whole)
+            with handed(bench=bench, form=form, options=options, source=source.name) as made:
                 yield made
         return
     except StoreError as problem:
         if form in ("database", "tree", "patch", "undo") or session.imported_at is None:
             raise HandBackRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
         note = f"The source could not be read just now ({problem.words}), so this is what was imported before."
-    maker = _Maker(None, session_rows(session), Facts(), options, source.name)
-    made = maker.made(form)
+    made = _Maker(Bench(session_rows(session), wish), options, source.name).made(form)
     yield replace(made, notes=(note, *made.notes))
 
 
 @contextmanager
-def handed(
-    *, store: Store, rows: SessionRows, facts: Facts, form: Form, options: HandOptions, source: str
-) -> Iterator[Handed]:
+def handed(*, bench: Bench, form: Form, options: HandOptions, source: str) -> Iterator[Handed]:
     """One session of an open store in a form. Raises ``HandBackRefused``, ``StoreError``."""
-    maker = _Maker(store, rows, facts, options, source)
+    maker = _Maker(bench, options, source)
     if form not in ("database", "tree"):
         yield maker.made(form)
         return
@@ -146,10 +143,10 @@ def handed(
 
 
 class _Maker:
-    def __init__(self, store: Store | None, rows: SessionRows, facts: Facts, options: HandOptions, source: str) -> None:
-        self.store = store
-        self.rows = rows
-        self.facts = facts
+    def __init__(self, bench: Bench, options: HandOptions, source: str) -> None:
+        self.bench = bench
+        self.rows = bench.rows
+        self.store = bench.whole.store if bench.whole is not None else None
         self.options = options
         self.source = source
 
@@ -170,7 +167,7 @@ class _Maker:
             raise HandBackRefused("form", f"This session does not come from {words}.")
         copy = folder / ("opencode.db" if form == "database" else "storage")
         store_copy(store=self.store, destination=copy)
-        changes = self._plan(self.rows).changes if self.options.repaired else ()
+        changes = self.bench.plan.changes if self.options.repaired else ()
         if changes:
             with stores.open_store(copy, kind) as written:
                 written.apply(changes, journal=None, expect={self.rows.id: rowdoc.rows_hash(self.rows)})
@@ -187,39 +184,25 @@ class _Maker:
             )
         return self._handed(form, "", path=copy, notes=notes)
 
-    def _plan(self, rows: SessionRows) -> Plan:
-        wish = self.options.repair
-        return planning.plan(
-            dialects.decode(rows),
-            target=wish.target,
-            rules=wish.rules,
-            safety=wish.safety,
-            choices=wish.choices,
-            messages=wish.messages,
-            facts=session_facts(self.facts, rows),
-        )
-
-    def _after(self, rows: SessionRows) -> SessionRows:
-        return dialects.apply(rows, self._plan(rows).changes) if self.options.repaired else rows
+    def _after(self, bench: Bench) -> SessionRows:
+        return bench.rows_after if self.options.repaired else bench.rows
 
     def _report(self) -> str:
-        decoded, facts = dialects.decode(self.rows), session_facts(self.facts, self.rows)
-        target = self.options.repair.target
-        before = scan(decoded, target=target, facts=facts)
-        plan = self._plan(self.rows) if self.options.repaired else None
+        bench = self.bench
+        before = scan(bench.decoded, target=bench.target, facts=bench.facts)
+        plan = bench.plan if self.options.repaired else None
         after = None
         if plan is not None and plan.changes:
-            after = scan(dialects.decode(dialects.apply(self.rows, plan.changes)), target=target, facts=facts)
-        text = report(decoded, before, plan, after, source=self.source)
+            after = scan(bench.after, target=bench.target, facts=bench.facts)
+        text = report(bench.decoded, before, plan, after, source=self.source)
         return f"{text}\nSuture {__version__}, rules {rules_version()}.\n"
 
     def _export(self) -> Handed:
-        family = [
-            self.rows,
-            *(_descendants(self.store, self.rows) if self.options.children and self.store else ()),
-        ]
+        family = [self.bench]
+        if self.options.children and self.store is not None:
+            family += (replace(self.bench, rows=rows) for rows in _descendants(self.store, self.rows))
         try:
-            documents = export_documents([self._after(rows) for rows in family], fresh=self.options.fresh)
+            documents = export_documents([self._after(bench) for bench in family], fresh=self.options.fresh)
         except NotExportable as refusal:
             raise HandBackRefused("form", str(refusal)) from refusal
         notes = tuple(dict.fromkeys(note for document in documents for note in document.notes))
@@ -238,21 +221,15 @@ class _Maker:
     def _patch(self, *, undo: bool) -> Handed:
         if not isinstance(self.store, SqliteStore):
             raise HandBackRefused("form", "A patch is for a database; this session comes from another kind of store.")
-        schema = self.store.schema
-        plan = self._plan(self.rows)
-        if not plan.changes:
+        if not self.bench.plan.changes:
             raise HandBackRefused("nothing", "There is nothing to repair with these options.")
-
-        def real(table: str) -> str:
-            found = schema.real(table)
-            return table if found is None else found.name
-
-        make, rows = (undo_sql, dialects.apply(self.rows, plan.changes)) if undo else (patch_sql, self.rows)
-        held = extent(rows)
-        return self._handed(
-            "undo" if undo else "patch",
-            make(plan.changes, made_for=self.rows.id, table_name=real, extents=[held]),
+        patch, back = store_patches(
+            self.store,
+            self.bench.plan.changes,
+            made_for=self.rows.id,
+            extents=[(extent(self.rows), extent(self.bench.rows_after))],
         )
+        return self._handed("undo", back) if undo else self._handed("patch", patch)
 
     def _handed(self, form: Form, text: str, *, path: Path | None = None, notes: tuple[str, ...] = ()) -> Handed:
         content_type, ending = _KIND[form]

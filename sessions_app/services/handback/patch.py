@@ -9,45 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
-from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.handback.extent import Extent
+from sessions_app.domain.model import Row
 from sessions_app.domain.repair import RowChange, inverted
+from sessions_app.stores.sqlite.store import SqliteStore
 
 _PLAIN = re.compile("[^\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]*")
 """Text that is written as it is: no control characters, and no line ends that a mailer or an editor may change."""
-
-_OWNED = ("message", "part", "session_message")
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How much a session holds: table -> (rows, bytes of ``data``). Rows that came or went since a plan was made show
-    here."""
-
-    session_id: str
-    tables: tuple[tuple[str, int, int], ...]
-
-
-def extent(rows: SessionRows) -> Extent:
-    """The extent of a session: of its V1 tables where it has V1 rows, of its V2 table where it has V2 rows."""
-    tables = (
-        *(_OWNED[:2] if rows.messages or rows.parts else ()),
-        *(_OWNED[2:] if rows.session_message else ()),
-    )
-    held = {"message": rows.messages, "part": rows.parts, "session_message": rows.session_message}
-    # A part may be filed under another session than its message (rules 2.29); SQL counts by the column.
-    own = {
-        name: [row for row in found if row.get("session_id") == rows.session.get("id")] for name, found in held.items()
-    }
-    return Extent(
-        rows.id,
-        tuple(
-            (name, len(own[name]), sum(_bytes(row.get("data")) for row in own[name]))
-            for name in _OWNED
-            if name in tables
-        ),
-    )
 
 
 def patch_sql(
@@ -85,6 +54,22 @@ def patch_sql(
         "",
     ]
     return "\n".join(lines)
+
+
+def store_patches(
+    store: SqliteStore, changes: Sequence[RowChange], *, made_for: str, extents: Sequence[tuple[Extent, Extent]]
+) -> tuple[str, str]:
+    """The script for a store, and the one that takes it back. ``extents``: of each changed session before and after."""
+
+    def real(table: str) -> str:
+        found = store.schema.real(table)
+        return table if found is None else found.name
+
+    before, after = [one for one, _ in extents], [one for _, one in extents]
+    return (
+        patch_sql(changes, made_for=made_for, table_name=real, extents=before),
+        undo_sql(changes, made_for=made_for, table_name=real, extents=after),
+    )
 
 
 def undo_sql(
@@ -188,12 +173,6 @@ def _name(text: str) -> str:
 def _comment(text: str) -> str:
     """One line without control characters: a stored id must not end a comment or a statement."""
     return "".join(character if character.isprintable() else "?" for character in text)
-
-
-def _bytes(value: object) -> int:
-    if isinstance(value, bytes):
-        return len(value)
-    return len(str(value).encode("utf-8", "surrogateescape")) if value is not None else 0
 
 
 def _value(value: object) -> str:

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import RowChange
-from sessions_app.domain.rules import REGISTRY
+from sessions_app.domain.rules import REGISTRY, Context, find_all
+from sessions_app.domain.rules import Finding as Found
 from sessions_app.models import Finding, Session, Source
-from sessions_app.models.repairs import new_public_id
-from sessions_app.services.writing import full_backup, journal
+from sessions_app.services.repair.bench import Bench, OpenStore
+from sessions_app.services.repair.write import store_write
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.sqlite.damage import Check, quick_check
 from sessions_app.stores.sqlite.inspection import ORPHAN_CAP, Orphans, orphans
@@ -110,15 +112,17 @@ def strays_remove(*, store: Store, actor: str, now: datetime, reason: str = "") 
     changes = strays_changes(store=store)
     if not changes:
         return ""
-    backup = full_backup(store=store, now=now)
-    about = About(
-        actor=actor,
-        reason=reason or "rows that belong nowhere",
-        repair_id=new_public_id(),
-        backup=str(backup.path or ""),
-    )
-    store.apply(changes, journal=journal(now), about=about)
-    return about.repair_id
+    about = About(actor=actor, reason=reason or "rows that belong nowhere")
+    return store_write(store=store, changes=changes, about=about, now=now).repair_id
+
+
+def store_hidden(*, whole: OpenStore) -> Iterator[tuple[SessionRows, list[Found]]]:
+    """A store's sessions that its client's list leaves out, with what says why."""
+    for rows in whole.store.read_all():
+        bench = Bench(rows, whole=whole)
+        found = find_all(Context(bench.decoded, None, bench.facts), HIDING)
+        if found:
+            yield rows, found
 
 
 def hidden_counts(*, source: Source) -> list[tuple[str, str, int]]:

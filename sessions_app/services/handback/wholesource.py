@@ -10,9 +10,7 @@ from sessions_app.models import ImportJob, Source
 from sessions_app.services.audit import audit_record
 from sessions_app.services.handback.storereport import strays_changes, strays_remove
 from sessions_app.services.importing import source_sync
-from sessions_app.services.writing import RepairRefused
-from sessions_app.stores.base import StoreError
-from sessions_app.stores.changes import GuardRefused
+from sessions_app.services.repair.refusal import RepairRefused, refusing
 
 from .adopting import Adopted, adopt
 
@@ -23,12 +21,9 @@ def source_tidy(*, source: Source, actor: str, now: datetime, face: str = "web")
 
     Raises ``RepairRefused``: nothing was written.
     """
-    try:
-        with source.open_store() as store:
-            count = len(strays_changes(store=store))
-            repair = strays_remove(store=store, actor=actor, now=now)
-    except (GuardRefused, StoreError) as refusal:
-        raise _refused(refusal) from refusal
+    with refusing(), source.open_store() as store:
+        count = len(strays_changes(store=store))
+        repair = strays_remove(store=store, actor=actor, now=now)
     if repair:
         audit_record(
             action="source.tidied",
@@ -60,16 +55,8 @@ def source_adopt(
     """
     if source.pk == into.pk:
         raise RepairRefused("state", "Choose another source to bring them into.")
-    try:
-        with (
-            source.open_store() as given,
-            into.open_store() as target,
-        ):
-            outcomes = adopt(
-                source=given, target=target, session_ids=session_ids, actor=actor, now=now, dry_run=dry_run
-            )
-    except (GuardRefused, StoreError) as refusal:
-        raise _refused(refusal) from refusal
+    with refusing(), source.open_store() as given, into.open_store() as target:
+        outcomes = adopt(source=given, target=target, session_ids=session_ids, actor=actor, now=now, dry_run=dry_run)
     brought = [one for one in outcomes if one.outcome == "adopted"]
     if not brought:
         return outcomes, None
@@ -85,9 +72,3 @@ def source_adopt(
         repairs=[one.repair for one in brought],
     )
     return outcomes, source_sync(source=into, actor=actor, now=now, face=face)
-
-
-def _refused(refusal: GuardRefused | StoreError) -> RepairRefused:
-    if isinstance(refusal, GuardRefused):
-        return RepairRefused("changed", str(refusal), [str(difference) for difference in refusal.changed])
-    return RepairRefused("store", f"{refusal.words} {refusal.next_step}".strip())

@@ -14,12 +14,12 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from sessions_app.domain.wish import Wish, WishError
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import applied_count, report_csv, report_rows, still_blocked_count
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import (
     PRESETS,
-    BulkOptions,
     BulkRefused,
     Selection,
     bulk_cancel,
@@ -55,12 +55,16 @@ def bulk(request: HtmxRequest) -> HttpResponseBase:
     """The preview. The list posts its ticked sessions here and is sent on to an address that can be loaded again."""
     if request.method == "POST":
         return redirect(f"{reverse('sessions_app:bulk')}?{_address(request)}")
-    selection, options = _asked(request, request.GET)
-    preview = bulk_preview(selection=selection, options=options, now=clock())
+    try:
+        selection, wish = _asked(request, request.GET)
+    except WishError as problem:
+        return _back(request, str(problem))
+    preview = bulk_preview(selection=selection, wish=wish, now=clock())
     context = {
         "section": "repairs",
         "preview": preview,
-        "options": options,
+        "options": wish,
+        "stop_on_failure": bool(request.GET.get("stop")),
         "presets": PRESETS,
         "base": _carried(request.GET, ()),
         "carried": _carried(request.GET, ("only", "safety", "stop", "force")),
@@ -72,19 +76,19 @@ def bulk(request: HtmxRequest) -> HttpResponseBase:
 @require_POST
 @allowed(REPAIR)
 def start(request: HtmxRequest) -> HttpResponseBase:
-    selection, options = _asked(request, request.POST)
     try:
+        selection, wish = _asked(request, request.POST)
         batch = bulk_start(
             selection=selection,
-            options=options,
+            wish=wish,
+            stop_on_failure=bool(request.POST.get("stop")),
             reason=request.POST.get("reason", "")[:2000],
             actor=actor(request),
             face=FACE,
             now=clock(),
         )
-    except BulkRefused as refusal:
-        messages.warning(request, str(refusal), extra_tags="risk")
-        return redirect("sessions_app:sessions")
+    except (BulkRefused, WishError) as refusal:
+        return _back(request, str(refusal))
     return _going(batch)
 
 
@@ -169,6 +173,12 @@ def _batch(number: uuid.UUID) -> RepairBatch:
     return found
 
 
+def _back(request: HtmxRequest, words: str) -> HttpResponse:
+    """To the list, with what cannot be done."""
+    messages.warning(request, words, extra_tags="risk")
+    return redirect("sessions_app:sessions")
+
+
 def _going(batch: RepairBatch) -> HttpResponse:
     bulk_enqueue(batch)
     return redirect("sessions_app:batch", batch.public_id)
@@ -182,26 +192,25 @@ def _address(request: HtmxRequest) -> str:
     return urlencode({"selection": selection_keep(request.session, Selection(ids=ids))})
 
 
-def _asked(request: HtmxRequest, given: QueryDict) -> tuple[Selection, BulkOptions]:
+def _asked(request: HtmxRequest, given: QueryDict) -> tuple[Selection, Wish]:
+    """What is to be repaired, and how. Raises ``WishError``."""
     key = given.get("selection", "")
     selection = selection_kept(request.session, key) if key else Selection(filter=SessionFilter.from_query(given))
     if selection is None:
         raise Http404("This selection is not kept any more. Choose the sessions again.")
-    if given.get("preset") in PRESETS:
-        return selection, PRESETS[given["preset"]].options
-    options = BulkOptions(
-        rules=tuple(dict.fromkeys(rule[:64] for rule in given.getlist("only") if rule)),
-        safety="lossy" if given.get("safety") == "lossy" else "safe",
-        stop_on_failure=bool(given.get("stop")),
-        force=bool(given.get("force")),
-    )
-    return selection, options
+    preset = PRESETS.get(given.get("preset", ""))
+    if preset is not None:
+        return selection, preset.wish
+    rules = (rule for rule in given.getlist("only") if rule)
+    wish = Wish.of(rules=rules, safety=given.get("safety") or "safe", force=bool(given.get("force")))
+    return selection, wish
 
 
 def _carried(given: QueryDict, options: tuple[str, ...]) -> list[Any]:
     """The selection, and the ``options`` named, as hidden inputs."""
     wanted = SessionFilter.from_query(given)
-    fields = [Field("selection", given["selection"])] if given.get("selection") else []
+    kept = given.get("selection", "")
+    fields = [Field("selection", kept)] if kept else []
     for name, value in () if fields else wanted.as_dict().items():
         fields += [Field(name, str(item)) for item in (value if isinstance(value, list) else [value])]
     names = (*options, *(("preset",) if options and given.get("preset") in PRESETS else ()))

@@ -10,8 +10,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from sessions_app.models import Repair
 from sessions_app.selectors.history import repair_detail, repair_page
-from sessions_app.services.repairing import Actor, repair_undo
-from sessions_app.services.writing import RepairRefused
+from sessions_app.services.actor import Actor
+from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.undo import repair_undo
 from sessions_app.web.diff import row_change_diff
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, page_number
 
@@ -20,7 +21,7 @@ from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowe
 @allowed(VIEW)
 def repairs(request: HtmxRequest) -> HttpResponseBase:
     asked = {name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in ("q", "state", "rule")}
-    page = repair_page(number=page_number(request.GET), **asked)
+    page = repair_page(number=page_number(request.GET), q=asked["q"], state=asked["state"], rule=asked["rule"])
     context = {
         "section": "repairs",
         "page": page,

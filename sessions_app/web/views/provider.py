@@ -15,9 +15,9 @@ from django.views.decorators.http import require_GET, require_POST
 from sessions_app import tasks
 from sessions_app.models import Compaction, Probe, Session
 from sessions_app.services import compacting, probing
+from sessions_app.services.actor import Actor
 from sessions_app.services.probing import ProbeOptions, ProbeRefused
-from sessions_app.services.repairing import Actor
-from sessions_app.services.writing import RepairRefused
+from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.web.http import (
     FACE,
     REPAIR,

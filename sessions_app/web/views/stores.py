@@ -14,14 +14,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from sessions_app import tasks
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Source
 from sessions_app.selectors.rows import session_rows
+from sessions_app.services.actor import Actor
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.handback.recovery import path_recover, recovered_words, source_recover
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
-from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
-from sessions_app.services.writing import RepairRefused
+from sessions_app.services.repair.apply import repair_apply
+from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.stores.base import StoreError
 from sessions_app.web.http import (
     FACE,
@@ -182,7 +184,7 @@ def _relink_apply(request: HtmxRequest, session_id: int) -> HttpResponseBase:
             return _relink_page(request, session_id, "It is filed where its client looks for it.")
         made = repair_apply(
             session=session,
-            options=RepairOptions(operations=operations),
+            wish=Wish(operations=operations),
             actor=Actor(actor(request), FACE, "relink"),
             now=clock(),
             expected_hash=request.POST.get("hash", "")[:64],

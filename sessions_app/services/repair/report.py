@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sessions_app.domain.handback.extent import Extent
 from sessions_app.domain.repair import RowChange
-
-from .handback.patch import Extent
 
 
 @dataclass(slots=True)

@@ -1,5 +1,5 @@
-"""After a crash: what became of writes that were under way (design 5.2: the old or the new state, and the next start
-says which)."""
+"""After a crash: what became of writes that were under way (docs/contract/design.md#5: the old or the new state, and
+the next start says which)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from sessions_app.models import Repair
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.journal import Journal
 
-from .repairing import applied_mark, failed_mark, mirror_follow
-from .writing import journal
+from .destination import file_of
+from .history import applied_mark, failed_mark, mirror_follow
+from .write import journal
 
 
 def journal_recover(*, now: datetime) -> list[str]:
@@ -50,7 +51,7 @@ def _settle(repair: Repair, kept: Journal, now: datetime) -> None:
         applied_mark(repair=repair, now=now)
         try:
             with stores.open_store(Path(repair.path)) as store:
-                mirror_follow(repair=repair, store=store, now=now)
+                mirror_follow(repair=repair, to=file_of(repair=repair, store=store, now=now), now=now)
         except StoreError as problem:
             repair.verification = {"problem": problem.words}
             repair.save(update_fields=("verification",))

@@ -1,0 +1,143 @@
+"""What a user asks of a repair: one type for every face, and the one place where its names are checked
+(docs/contract/design.md#9)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args
+
+from sessions_app.domain.model import Session
+from sessions_app.domain.repair import Operation
+from sessions_app.domain.rules import REGISTRY
+from sessions_app.domain.wire.target import Target, Thinking, infer_target, parse_target
+
+type Level = Literal["safe", "lossy"]
+
+LEVELS: tuple[Level, ...] = get_args(Level.__value__)
+THINKING: tuple[Thinking, ...] = get_args(Thinking.__value__)
+NOTHING: Final = "none"
+"""The choice that leaves a finding as it is."""
+
+
+class WishError(ValueError):
+    """A wish names what nothing here knows; the words say what was probably meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to repair, how far, and for whom. Nothing named = everything that is safe."""
+
+    rules: tuple[str, ...] = ()
+    """Only findings of these rules, also where they are only offered (info)."""
+    findings: tuple[str, ...] = ()
+    """Only these findings, by key, also where they are only offered."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """Finding key or rule code -> the name of a choice, whatever its safety; ``NOTHING`` leaves it alone."""
+    messages: tuple[str, ...] = ()
+    """Only findings at these messages."""
+    safety: Level = "safe"
+    target: str = ""
+    """PROTOCOL[:PROVIDER/MODEL]; "" = the session's own."""
+    thinking: Thinking = "auto"
+    operations: tuple[Operation, ...] | None = None
+    """What was asked for by hand: it is the whole plan. None = what the rules plan."""
+    force: bool = False
+    """Also change what a client that has the file open may still be working on."""
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        rules: Iterable[str] = (),
+        findings: Iterable[str] = (),
+        choices: Mapping[str, str] | None = None,
+        messages: Iterable[str] = (),
+        safety: str = "safe",
+        target: str = "",
+        thinking: str = "auto",
+        force: bool = False,
+    ) -> Wish:
+        """The wish in words from outside. Raises ``WishError``."""
+        named = tuple(dict.fromkeys(rules)), tuple(dict.fromkeys(findings)), dict(choices or {})
+        problems = [
+            *_strange("rule", named[0], REGISTRY),
+            *_strange("rule", (key.partition(":")[0] for key in (*named[1], *named[2])), REGISTRY),
+            *_strange("safety", (safety,), LEVELS),
+            *_strange("thinking", (thinking,), THINKING),
+        ]
+        if target:
+            try:
+                parse_target(target)
+            except ValueError as problem:
+                problems.append(str(problem))
+        if problems:
+            raise WishError(" ".join(dict.fromkeys(problems)))
+        return cls(
+            rules=named[0],
+            findings=named[1],
+            choices=named[2],
+            messages=tuple(dict.fromkeys(messages)),
+            safety="lossy" if safety == "lossy" else "safe",
+            target=target,
+            thinking=next(word for word in THINKING if word == thinking),
+            force=force,
+        )
+
+    def goal(self, session: Session) -> Target | None:
+        """The target it is planned for; None = the session's own, told anew as its repair goes on.
+
+        Raises ``ValueError`` with words where ``target`` cannot be read.
+        """
+        if self.target:
+            return parse_target(self.target, self.thinking, session)
+        return None if self.thinking == "auto" else infer_target(session, self.thinking)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON has it; operations by hand belong to one session's rows and are left out."""
+        return {
+            "rules": list(self.rules),
+            "findings": list(self.findings),
+            "choices": dict(self.choices),
+            "messages": list(self.messages),
+            "safety": self.safety,
+            "target": self.target,
+            "thinking": self.thinking,
+            "force": self.force,
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Wish:
+        """What ``to_json`` gave, also that of an older version; its names were checked then. Other members are passed
+        over."""
+        return cls(
+            rules=tuple(document.get("rules", ())),
+            findings=tuple(document.get("findings", ())),
+            choices=dict(document.get("choices", {})),
+            messages=tuple(document.get("messages", ())),
+            safety=document.get("safety", "safe"),
+            target=document.get("target", ""),
+            thinking=document.get("thinking", "auto"),
+            force=bool(document.get("force")),
+        )
+
+
+DEDUPE = Wish(rules=("duplicate-call-id-in-message",))
+"""The service ``dedupe``: one tool part per call id in a message."""
+DROP = Wish(rules=("thinking-lost-on-error",), safety="lossy")
+"""The service ``drop``: a failed turn that loses its thinking loses its calls and results too."""
+
+
+def _strange(kind: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """A sentence for each name that is not known, with the nearest ones that are."""
+    for name in names:
+        if name in known:
+            continue
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        if near:
+            yield f"Unknown {kind} {name!r}; did you mean {' or '.join(near)}?"
+        elif len(known) < 6:
+            yield f"Unknown {kind} {name!r}; known are {', '.join(known)}."
+        else:
+            yield f"Unknown {kind} {name!r}; docs/rules.md lists those that are known."

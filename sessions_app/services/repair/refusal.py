@@ -1,0 +1,62 @@
+"""A repair that is refused: nothing was written, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sessions_app.domain.model import Row, SessionRows
+from sessions_app.stores.base import StoreError
+from sessions_app.stores.changes import GuardRefused
+
+
+class RepairRefused(Exception):
+    """Nothing was written. ``kind``: changed (the session is not what the plan was made for), held (a client has the
+    file open), nothing (no operation to apply), store (the store cannot be read or written), state (the repair cannot
+    be undone), wish (it names what nothing here knows). ``changed`` says what changed, in words."""
+
+    def __init__(self, kind: str, words: str, changed: Sequence[str] = ()) -> None:
+        super().__init__(words)
+        self.kind = kind
+        self.words = words
+        self.changed = tuple(changed)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What a store says against reading or writing it becomes a ``RepairRefused``."""
+    try:
+        yield
+    except StoreError as problem:
+        raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
+    except GuardRefused as refusal:
+        raise guard_refusal(refusal) from refusal
+
+
+def guard_refusal(refusal: GuardRefused) -> RepairRefused:
+    """The rows are others than the write was made for."""
+    return RepairRefused("changed", str(refusal), [str(difference) for difference in refusal.changed])
+
+
+def what_changed(before: SessionRows, after: SessionRows, limit: int = 20) -> list[str]:
+    """In words, which rows differ."""
+    found: list[str] = []
+    if before.session != after.session:
+        columns = [name for name in after.session if before.session.get(name) != after.session[name]]
+        found.append(f"session row: {', '.join(columns) or 'columns'} changed")
+    tables = (
+        ("message", before.messages, after.messages),
+        ("part", before.parts, after.parts),
+        ("session_message", before.session_message, after.session_message),
+    )
+    for table, old, new in tables:
+        found += _table_changes(table, old, new)
+    return found if len(found) <= limit else [*found[:limit], f"and {len(found) - limit} more"]
+
+
+def _table_changes(table: str, old: list[Row], new: list[Row]) -> list[str]:
+    was = {row.get("id"): row for row in old}
+    now = {row.get("id"): row for row in new}
+    found = [f"{table} {key} was added" for key in now if key not in was]
+    found += [f"{table} {key} is gone" for key in was if key not in now]
+    return found + [f"{table} {key} changed" for key, row in now.items() if key in was and was[key] != row]
