@@ -11,8 +11,8 @@ from datetime import datetime
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from sessions_app.domain.repair import RowChange
-from sessions_app.domain.rules import REGISTRY
 from sessions_app.models import Finding, Session
+from sessions_app.ruletexts import rule_title
 
 from .bulk import BulkOptions, Selection
 from .repairing import repair_plan, repair_preview
@@ -143,11 +143,10 @@ def _rules(chosen: QuerySet[Session, dict[str, int]], options: BulkOptions) -> t
         .annotate(sessions=Count("session", distinct=True), findings=Count("pk"))
         .order_by("-sessions", "rule", "safety")
     )
-    titles = {rule.code: rule.title for rule in REGISTRY.values()}
     lines = []
     for rule, severity, safety, sessions, findings in counted:
         why = _why_left(rule, severity, safety, options)
-        lines.append(RuleLine(rule, titles.get(rule, rule), severity, safety, sessions, findings, not why, why))
+        lines.append(RuleLine(rule, rule_title(rule), severity, safety, sessions, findings, not why, why))
     return tuple(sorted(lines, key=lambda line: _GRAVEST.index(line.severity)))
 
 

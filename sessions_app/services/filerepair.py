@@ -15,7 +15,7 @@ from sessions_app.domain import model as domain
 from sessions_app.domain.handback.relink import asked_plan
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, Plan, RowChange
-from sessions_app.domain.rules.base import Facts
+from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target, parse_target
 from sessions_app.models.repairs import new_public_id

@@ -23,7 +23,7 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation, Plan, inverted
 from sessions_app.domain.repair import RowChange as DomainRowChange
-from sessions_app.domain.rules.base import Facts
+from sessions_app.domain.rules import Facts
 from sessions_app.domain.wire.target import Target
 from sessions_app.models import Repair, RepairBatch, RowChange, Session, values
 from sessions_app.selectors.rows import session_rows

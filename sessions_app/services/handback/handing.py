@@ -20,9 +20,10 @@ from sessions_app.domain.handback.redact import bundle
 from sessions_app.domain.handback.report import report
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Plan
-from sessions_app.domain.rules.base import Facts
+from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.models import Session
+from sessions_app.ruletexts import rule_texts
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.reading import stored_id
 from sessions_app.services.repairing import RepairOptions
@@ -210,7 +211,7 @@ class _Maker:
         after = None
         if plan is not None and plan.changes:
             after = scan(dialects.decode(dialects.apply(self.rows, plan.changes)), target=target, facts=facts)
-        text = report(decoded, before, plan, after, source=self.source)
+        text = report(decoded, before, plan, after, texts=rule_texts(), source=self.source)
         return f"{text}\nSuture {__version__}, rules {rules_version()}.\n"
 
     def _export(self) -> Handed:

@@ -15,11 +15,11 @@ from django.views.decorators.http import require_http_methods
 from sessions_app.domain.judging import verdict_on
 from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation
-from sessions_app.domain.rules import REGISTRY, Context, find_all
-from sessions_app.domain.rules.base import Finding
+from sessions_app.domain.rules import REGISTRY, Context, Finding, find_all
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.target import default_target
 from sessions_app.models import Session
+from sessions_app.ruletexts import rule_title
 from sessions_app.services.repairing import (
     Actor,
     Planned,
@@ -189,7 +189,7 @@ def _choosable(planned: Planned, wish: Wish) -> list[Choosable]:
         found.append(
             Choosable(
                 finding,
-                REGISTRY[finding.rule].title,
+                rule_title(finding.rule),
                 _taken(finding, wish, finding.key in done),
                 skipped.get(finding.key, ""),
             )
