@@ -13,8 +13,7 @@ from sessions_app.domain.wire.target import Target, Thinking, infer_target, make
 from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .model import ReasoningPart, Session
-from .rules import REGISTRY, Context, Facts, Finding, find_all
-from .rules.base import refused
+from .rules import REGISTRY, Context, Facts, Finding, find_all, refused
 
 type Health = Literal["blocked", "at-risk", "healthy", "unreadable"]
 

@@ -11,9 +11,9 @@ from datetime import datetime
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from sessions_app.domain.repair import RowChange
-from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Finding, Session
+from sessions_app.ruletexts import rule_title
 
 from .bulk import Selection
 from .repair.bench import Bench, session_bench
@@ -144,11 +144,10 @@ def _rules(chosen: QuerySet[Session, dict[str, int]], wish: Wish) -> tuple[RuleL
         .annotate(sessions=Count("session", distinct=True), findings=Count("pk"))
         .order_by("-sessions", "rule", "safety")
     )
-    titles = {rule.code: rule.title for rule in REGISTRY.values()}
     lines = []
     for rule, severity, safety, sessions, findings in counted:
         why = _why_left(rule, severity, safety, wish)
-        lines.append(RuleLine(rule, titles.get(rule, rule), severity, safety, sessions, findings, not why, why))
+        lines.append(RuleLine(rule, rule_title(rule), severity, safety, sessions, findings, not why, why))
     return tuple(sorted(lines, key=lambda line: _GRAVEST.index(line.severity)))
 
 

@@ -14,8 +14,8 @@ from django.db import transaction
 from sessions_app.domain import dialects
 from sessions_app.domain import model as domain
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.rules.base import Facts
-from sessions_app.domain.rules.base import Finding as DomainFinding
+from sessions_app.domain.rules import Facts
+from sessions_app.domain.rules import Finding as DomainFinding
 from sessions_app.domain.scan import SessionScan, scan
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Verdict as DomainVerdict

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sessions_app import stores
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.rules.base import Facts
+from sessions_app.domain.rules import Facts
 from sessions_app.models import Source, values
 from sessions_app.stores.base import Store, StoreError
 from sessions_app.stores.locations import databases_in
@@ -27,12 +27,10 @@ def store_facts(*, store: Store, native: bool, now: datetime, check: Sequence[st
     found."""
     return Facts(
         store=store.kind,
-        holders=tuple(f"{holder.command} (process {holder.pid})" for holder in store.holders()),
-        schema=_columns(store),
         native=native,
         complete=store.kind in ("sqlite", "storage"),
         sessions=frozenset(map(str, store.session_ids())),
-        reads="opencode-v2" if "session_v2" in _columns(store) else "",
+        reads="opencode-v2" if isinstance(store, SqliteStore) and "session_v2" in store.schema.tables else "",
         beside=_beside(store),
         check=tuple(check),
         now=int(now.timestamp() * 1000),
@@ -100,12 +98,6 @@ def _beside(store: Store) -> frozenset[str] | None:
             return frozenset(map(str, database.session_ids()))
     except StoreError:
         return None
-
-
-def _columns(store: Store) -> dict[str, frozenset[str]]:
-    if not isinstance(store, SqliteStore):
-        return {}
-    return {name: frozenset(table.columns) for name, table in store.schema.tables.items()}
 
 
 def is_native(path: Path) -> bool:

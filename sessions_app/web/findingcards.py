@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.rules import REGISTRY
-from sessions_app.domain.rules.base import Rule
 from sessions_app.models import Verdict
+from sessions_app.ruletexts import rule_texts, rule_title
 from sessions_app.selectors.outline import Ignored
 from sessions_app.selectors.timeline import Fault
 from sessions_app.web import present
@@ -86,18 +85,18 @@ def finding_cards(
 
 
 def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed) -> FindingCard:
-    rule: Rule | None = REGISTRY.get(fault.rule)
+    text = rule_texts().get(fault.rule)
     return FindingCard(
         key=fault.key,
         rule=fault.rule,
-        title=rule.title if rule else fault.rule,
+        title=rule_title(fault.rule),
         severity=present.SEVERITY.get(fault.severity, present.UNKNOWN),
         mark=present.mark(fault.rule, fault.severity),
         summary=fault.summary,
-        what=rule.what if rule else "",
-        rejected=rule.rejected if rule else "",
-        why=rule.why if rule else "",
-        repair=rule.repair if rule else "",
+        what=text.what if text else "",
+        rejected=text.rejected if text else "",
+        why=text.why if text else "",
+        repair=text.repair if text else "",
         safety=fault.safety,
         parts=fault.parts,
         messages=fault.messages,

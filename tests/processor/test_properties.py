@@ -36,8 +36,7 @@ from sessions_app.domain.processor.events import (
     Usage,
 )
 from sessions_app.domain.processor.ports import Retrying
-from sessions_app.domain.rules import find_all
-from sessions_app.domain.rules.base import Context, Facts
+from sessions_app.domain.rules import Context, Facts, find_all
 from sessions_app.domain.wire.target import make_target
 from tests.processor.surroundings import CHAT, MemoryStore, World
 

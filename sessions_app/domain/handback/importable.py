@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sessions_app.domain.dialects.opencode_v1_schema import message_fault, part_fault
 from sessions_app.domain.model import Message, Part
-from sessions_app.domain.rules.rows import KNOWN_KINDS
+from sessions_app.domain.rules.undecodable import KNOWN_KINDS
 
 
 def message_refusal(message: Message) -> str:

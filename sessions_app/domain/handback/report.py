@@ -7,13 +7,12 @@ Everything out of the store is hostile: it is put on one line and escaped, so th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from sessions_app.domain.model import Session
 from sessions_app.domain.repair import Operation, Plan
-from sessions_app.domain.rules import REGISTRY
-from sessions_app.domain.rules.base import Finding
+from sessions_app.domain.rules import Finding, RuleText
 from sessions_app.domain.scan import SessionScan
 from sessions_app.domain.wire.verdict import Verdict
 
@@ -28,10 +27,11 @@ def report(
     plan: Plan | None = None,
     after: SessionScan | None = None,
     *,
+    texts: Mapping[str, RuleText],
     source: str = "",
 ) -> str:
-    """Markdown. ``plan`` and ``after``: what a repair would do, and what the rules say then; ``source`` names the
-    file."""
+    """Markdown. ``plan`` and ``after``: what a repair would do, and what the rules say then; ``texts`` are those of
+    every rule, ``source`` names the file."""
     lines = [f"# {plain(session.title or 'Untitled session')}", ""]
     lines += _facts(session, before, source)
     lines += [
@@ -40,7 +40,7 @@ def report(
         "",
     ]
     lines += _verdicts(before, after)
-    lines += _findings(before.findings)
+    lines += _findings(before.findings, texts)
     if plan is not None:
         lines += _repair(plan, after)
     return "\n".join([*lines, ""])
@@ -103,21 +103,21 @@ def _says(verdict: Verdict | None) -> str:
     return "–" if verdict is None else "accepts" if verdict.accepted else "**rejects**"
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[str]:
+def _findings(findings: Sequence[Finding], texts: Mapping[str, RuleText]) -> Iterator[str]:
     yield f"## Findings ({len(findings)})"
     yield ""
     if not findings:
         yield "None."
         yield ""
     for finding in findings[:_MOST]:
-        rule = REGISTRY[finding.rule]
-        yield f"### {plain(rule.title)} ({code(finding.rule)}, {finding.severity}, {finding.safety})"
+        text = texts[finding.rule]
+        yield f"### {plain(text.title)} ({code(finding.rule)}, {finding.severity}, {finding.safety})"
         yield ""
         yield plain(finding.summary)
         yield ""
         yield f"- Where: {_places(finding)}"
-        yield f"- Why: {plain(rule.why)}"
-        yield f"- Repair: {plain(rule.repair)}"
+        yield f"- Why: {plain(text.why)}"
+        yield f"- Repair: {plain(text.repair)}"
         for choice in finding.choices:
             yield f"  - {plain(choice.label)} ({choice.safety})"
         yield ""

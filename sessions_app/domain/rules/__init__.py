@@ -1,15 +1,15 @@
 """The rules: what can be wrong with a stored session, and how it is repaired (rules.md; design 2).
 
-A rule is a module's entry in ``RULES``; adding one is its module, its line in ``_FAMILIES`` and its tests.
+A rule is a function that ``rule`` registers in a module of its family.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from itertools import chain
 
-from . import (
+from . import (  # noqa: F401 (importing a family registers its rules)
     attempts,
+    callfields,
     calls,
     compaction,
     content,
@@ -17,7 +17,6 @@ from . import (
     dangling,
     hidden,
     media,
-    names,
     order,
     pasted,
     policy,
@@ -28,38 +27,17 @@ from . import (
     size,
     summaries,
     thinking,
+    undecodable,
     unicode,
 )
-from .base import Choice, Context, Facts, Finding, Located, Rule, Safety, Severity
+from .context import Context, Facts, Located, refused
+from .finding import Choice, Finding, Safety, Severity
+from .order_of_repair import ORDER_OF_REPAIR
+from .registration import REGISTERED, Rule
+from .text import RuleText, parse_text
 
-_FAMILIES = (
-    rows,
-    attempts,
-    calls,
-    names,
-    unicode,
-    results,
-    media,
-    size,
-    compaction,
-    summaries,
-    dangling,
-    thinking,
-    pasted,
-    provider_state,
-    content,
-    roles,
-    order,
-    hidden,
-    counters,
-    policy,
-)
-
-REGISTRY: Mapping[str, Rule] = {
-    rule.code: rule
-    for rule in sorted(chain.from_iterable(family.RULES for family in _FAMILIES), key=lambda rule: rule.order)
-}
-"""Every rule by code, in the order in which repairs are planned: root causes and small changes first."""
+REGISTRY: Mapping[str, Rule] = {code: REGISTERED[code] for code in ORDER_OF_REPAIR}
+"""Every rule by code, in the order in which repairs are planned."""
 
 
 def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding]:
@@ -67,6 +45,7 @@ def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding
     found: dict[str, Finding] = {}
     for code, rule in REGISTRY.items():
         if code in rules:
+            context.rule = code
             for finding in rule.find(context):
                 found.setdefault(finding.key, finding)
     return list(found.values())
@@ -80,7 +59,10 @@ __all__ = [
     "Finding",
     "Located",
     "Rule",
+    "RuleText",
     "Safety",
     "Severity",
     "find_all",
+    "parse_text",
+    "refused",
 ]

@@ -10,14 +10,17 @@ from itertools import pairwise
 from sessions_app.domain.model import CompactionPart, Message, TextPart
 from sessions_app.domain.repair import Edit
 
-from .base import Choice, Context, Finding, Rule, refused
 from .content import blank, holds_answer
-from .ops import delete_message, edit_part
+from .context import Context
+from .finding import Choice, Finding, lossy, safe
+from .operations import delete_message, edit_part
+from .registration import rule
 
 LOOP = 2
 """Failed compactions in a row from which on it is a loop."""
 NO_GAIN = 3
 """Finished summaries in a row with nothing said in between."""
+_SHRINK = "Shrink the cause as well: huge outputs and images (huge-output, media-rejected)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +33,17 @@ class Attempted:
 
     @property
     def good(self) -> bool:
+        """One of its summaries closes history."""
         return any(finished(summary) for summary in self.summaries)
 
     @property
     def failed(self) -> bool:
+        """It was answered, and by errors only."""
         return bool(self.summaries) and all(summary.error is not None for summary in self.summaries)
 
 
 def is_summary(message: Message) -> bool:
+    """A V1 answer that is marked as the summary of a compaction."""
     return message.is_assistant and message.data.get("summary") is True
 
 
@@ -47,6 +53,7 @@ def finished(summary: Message) -> bool:
 
 
 def text_of(message: Message) -> str:
+    """All the text of a message."""
     return "".join(part.text for part in message.parts if isinstance(part, TextPart) and isinstance(part.text, str))
 
 
@@ -66,20 +73,25 @@ def compactions(context: Context) -> list[Attempted]:
     return found
 
 
+def _only_trigger(message: Message) -> bool:
+    """A compaction's trigger that holds nothing a user wrote."""
+    return all(isinstance(part, CompactionPart) for part in message.parts)
+
+
+@rule("compaction-loop", severity="blocked", safety="safe")
 def find_loop(context: Context) -> Iterator[Finding]:
     """Runs of failed compactions, and runs of summaries with nothing said in between."""
-    yield from _failed_runs(context)
+    for run in _failed_runs(context):
+        yield _failed_run(context, run)
     summaries: list[Message] = []
     for message in [*context.messages, None]:
         if message is not None and is_summary(message):
             summaries.append(message)
-            continue
-        if message is not None and not _says_something(message):
-            continue
-        good = [summary for summary in summaries if finished(summary)]
-        if len(good) >= NO_GAIN:
-            yield _no_gain(context, good)
-        summaries = []
+        elif message is None or _says_something(message):
+            good = [summary for summary in summaries if finished(summary)]
+            if len(good) >= NO_GAIN:
+                yield _no_gain(context, good)
+            summaries = []
 
 
 def _says_something(message: Message) -> bool:
@@ -89,186 +101,99 @@ def _says_something(message: Message) -> bool:
     return message.is_assistant and holds_answer(message)
 
 
-def _failed_runs(context: Context) -> Iterator[Finding]:
+def _failed_runs(context: Context) -> Iterator[list[Attempted]]:
     run: list[Attempted] = []
-    places = {message.id: index for index, message in enumerate(context.messages)}
     for attempt in [*compactions(context), None]:
-        if attempt is not None and attempt.failed and (not run or _adjacent(context, places, run[-1], attempt)):
+        if attempt is not None and attempt.failed and (not run or _adjacent(context, run[-1], attempt)):
             run.append(attempt)
             continue
         if len(run) >= LOOP:
-            yield _failed_run(run)
+            yield run
         run = [attempt] if attempt is not None and attempt.failed else []
 
 
-def _adjacent(context: Context, places: dict[str, int], one: Attempted, other: Attempted) -> bool:
-    between = context.messages[places[one.trigger.id] + 1 : places[other.trigger.id]]
+def _adjacent(context: Context, one: Attempted, other: Attempted) -> bool:
+    between = context.messages[context.places[one.trigger.id] + 1 : context.places[other.trigger.id]]
     return not any(_says_something(message) and not is_summary(message) for message in between)
 
 
-def _failed_run(run: list[Attempted]) -> Finding:
+def _failed_run(context: Context, run: list[Attempted]) -> Finding:
     gone = [message for attempt in run for message in (*attempt.summaries, attempt.trigger)]
-    said = [message for message in gone if is_summary(message) and not blank(text_of(message))]
-    own = [
-        attempt.trigger
-        for attempt in run
-        if any(not isinstance(part, CompactionPart) for part in attempt.trigger.parts)
-    ]
-    removable = [message for message in gone if message not in own]
-    why = "a failed compaction of a loop"
-    return Finding(
-        "compaction-loop",
-        "at-risk",
-        "lossy" if said else "safe",
-        tuple(message.id for message in gone),
-        (),
+    kept = [attempt.trigger.id for attempt in run if not _only_trigger(attempt.trigger)]
+    said = any(is_summary(message) and not blank(text_of(message)) for message in gone)
+    remove = [delete_message(one, "a failed compaction of a loop") for one in gone if one.id not in kept]
+    choice = lossy if said else safe
+    return context.finding(
         f"{len(run)} compactions failed in a row",
-        {
-            "count": len(run),
-            "hint": "Shrink the cause as well: huge outputs and images (huge-output, media-rejected).",
-        },
-        (
-            Choice(
-                "remove-run",
-                "Remove the failed summaries and their triggers",
-                "lossy" if said else "safe",
-                tuple(delete_message(one, why) for one in removable),
-            ),
-        ),
+        choice("remove-run", "Remove the failed summaries and their triggers", *remove),
+        messages=gone,
+        details={"count": len(run), "hint": _SHRINK},
     )
 
 
 def _no_gain(context: Context, good: list[Message]) -> Finding:
     *older, newest = good
     parents = dict.fromkeys(summary.parent_id or "" for summary in older if summary.parent_id != newest.parent_id)
-    triggers = [
-        one
-        for parent in parents
-        if (one := context.messages_by_id.get(parent)) is not None
-        and one.is_user
-        and all(isinstance(part, CompactionPart) for part in one.parts)
-    ]
-    gone = [*older, *triggers]
-    why = "a summary that a later one repeats"
-    return Finding(
-        "compaction-loop",
-        "at-risk",
-        "lossy",
-        tuple(message.id for message in good),
-        (),
+    held = [context.messages_by_id[parent] for parent in parents if parent in context.messages_by_id]
+    gone = [*older, *(one for one in held if one.is_user and _only_trigger(one))]
+    remove = [delete_message(one, "a summary that a later one repeats") for one in gone]
+    return context.finding(
         f"{len(good)} compactions in a row gained nothing; {newest.id} is the newest summary",
-        {
-            "count": len(good),
-            "kept": newest.id,
-            "hint": "Shrink the cause as well: huge outputs and images (huge-output, media-rejected).",
-        },
-        (
-            Choice(
-                "remove-run",
-                "Remove the older summaries and their triggers; the newest stays",
-                "lossy",
-                tuple(delete_message(one, why) for one in gone),
-            ),
-        ),
+        lossy("remove-run", "Remove the older summaries and their triggers; the newest stays", *remove),
+        messages=good,
+        details={"count": len(good), "kept": newest.id, "hint": _SHRINK},
         mark="no-gain",
     )
 
 
+@rule("compaction-cuts-tool-pair", severity="blocked", safety="safe")
 def find_cut_pair(context: Context) -> Iterator[Finding]:
     """A kept tail that begins inside a turn; V1 keeps a call and its result in one part, so only the verdict says if it
     matters."""
     for attempt in compactions(context):
-        tail_id = attempt.part.tail_start_id
-        tail = context.messages_by_id.get(tail_id) if tail_id else None
-        if tail is None or not tail.is_assistant or not attempt.good:
+        tail = context.messages_by_id.get(attempt.part.tail_start_id or "")
+        turn = context.turn_of(tail) if tail is not None and tail.is_assistant and attempt.good else None
+        if tail is None or turn is None or turn.user is None:
             continue
-        turn = next((turn for turn in context.turns if tail in turn.answers), None)
-        violation = context.refusal(
-            "compaction-cuts-tool-pair",
-            "role-order",
-            messages=(tail.id,),
-            parts=[part.id for part in tail.parts],
-        )
-        if turn is None or turn.user is None:
-            continue
-        operation = edit_part(attempt.part, (Edit(("tail_start_id",), turn.user.id),), "a tail begins with a prompt")
-        yield Finding(
-            "compaction-cuts-tool-pair",
-            "blocked" if violation else "info",
-            "safe",
-            (attempt.trigger.id, tail.id),
-            (attempt.part.id,),
+        move = edit_part(attempt.part, (Edit(("tail_start_id",), turn.user.id),), "a tail begins with a prompt")
+        yield context.finding(
             f"The kept tail begins inside a turn, at {tail.id}",
-            {"tail_start_id": tail.id, "turn": turn.user.id, **refused(violation)},
-            (Choice("move", f"Begin the tail at {turn.user.id}, the start of the turn", "safe", (operation,)),),
+            safe("move", f"Begin the tail at {turn.user.id}, the start of the turn", move),
+            messages=[attempt.trigger, tail],
+            parts=[attempt.part],
+            severity="info",
+            refusal=context.refusal("compaction-cuts-tool-pair", "role-order", messages=[tail], parts=tail.parts),
+            details={"tail_start_id": tail.id, "turn": turn.user.id},
         )
-
     yield from _second_triggers(context)
 
 
 def _second_triggers(context: Context) -> Iterator[Finding]:
     """A compaction without a tail right after one with a tail: what the first wanted kept is cut away (rules 2.5,
     oc#27594)."""
-    places = {message.id: index for index, message in enumerate(context.messages)}
     for first, second in pairwise(compactions(context)):
         tail = context.messages_by_id.get(first.part.tail_start_id or "")
-        if tail is None or second.part.tail_start_id or not _adjacent(context, places, first, second):
+        if tail is None or second.part.tail_start_id or not _adjacent(context, first, second):
             continue
-        violation = context.refusal("compaction-cuts-tool-pair", messages=(second.trigger.id,))
-        turn = next((turn for turn in context.turns if tail in turn.answers), None)
-        start = turn.user if turn is not None and turn.user is not None else tail
-        choices: tuple[Choice, ...] = ()
-        if second.summaries:
-            operation = edit_part(second.part, (Edit(("tail_start_id",), start.id),), "the first one kept this tail")
-            choices = (Choice("keep-tail", f"Keep the tail from {start.id} here too", "safe", (operation,)),)
-        elif all(isinstance(part, CompactionPart) for part in second.trigger.parts):
-            operation = delete_message(second.trigger, "a second trigger right after the first")
-            choices = (Choice("remove", "Remove the second trigger", "safe", (operation,)),)
-        yield Finding(
-            "compaction-cuts-tool-pair",
-            "blocked" if violation else "info",
-            "safe" if choices else "manual",
-            (second.trigger.id, first.trigger.id),
-            (second.part.id,),
+        yield context.finding(
             f"{second.trigger.id} compacts again right after {first.trigger.id} and does not keep its tail",
-            {"tail_start_id": tail.id, **refused(violation)},
-            choices,
+            *_second_choices(context, second, tail),
+            messages=[second.trigger, first.trigger],
+            parts=[second.part],
+            severity="info",
+            refusal=context.refusal(messages=[second.trigger]),
+            details={"tail_start_id": tail.id},
             mark="second",
         )
 
 
-RULES = (
-    Rule(
-        "compaction-loop",
-        "Compaction again and again",
-        "blocked",
-        "safe",
-        what="Several compactions in a row failed, or gained nothing.",
-        rejected='Often with "prompt is too long" or "Session too large to compact" each time.',
-        why="One huge output or image makes every attempt fail the same way.",
-        repair=(
-            "The run of failed summaries and their triggers is removed; the newest good summary always stays. Shrink"
-            " the cause as well: see huge-output and media-rejected."
-        ),
-        order=150,
-        find=find_loop,
-    ),
-    Rule(
-        "compaction-cuts-tool-pair",
-        "A compaction that cuts a turn",
-        "blocked",
-        "safe",
-        what="The kept tail begins inside a turn, between a call and what belongs to it.",
-        rejected=(
-            'Anthropic: "`tool_use` ids were found without `tool_result` blocks"; Gemini and Mistral: order of roles.'
-            " Anthropic merges equal roles."
-        ),
-        why="The tail was counted in messages or tokens, not in turns.",
-        repair=(
-            "tail_start_id moves to the start of the turn: the model sees a little more. Where the target accepts it,"
-            " it is only offered."
-        ),
-        order=158,
-        find=find_cut_pair,
-    ),
-)
+def _second_choices(context: Context, second: Attempted, tail: Message) -> list[Choice]:
+    if second.summaries:
+        turn = context.turn_of(tail)
+        start = turn.user if turn is not None and turn.user is not None else tail
+        keep = edit_part(second.part, (Edit(("tail_start_id",), start.id),), "the first one kept this tail")
+        return [safe("keep-tail", f"Keep the tail from {start.id} here too", keep)]
+    if _only_trigger(second.trigger):
+        remove = delete_message(second.trigger, "a second trigger right after the first")
+        return [safe("remove", "Remove the second trigger", remove)]
+    return []

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.model import FilePart, Message, Part, ToolPart
 from sessions_app.domain.protocols.media import MIB, DataUrl, data_url, sniff
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
 from sessions_app.domain.wire.verdict import Violation
 
-from .base import Choice, Context, Finding, Rule, refused
-from .ops import edit_message, edit_part, is_v2, replace_part
+from .context import Context, stored_error
+from .finding import Choice, Finding, lossy, safe
+from .operations import edit_message, edit_part, is_v2, replace_part
+from .registration import rule
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 SMALLEST_LIMIT = 5 * MIB
@@ -40,14 +41,22 @@ class Media:
 
     @property
     def data(self) -> DataUrl | None:
+        """Its declared type and base64 text, where it is stored and not only named by an address."""
         return DataUrl(self.mime, self.url) if self.raw_base64 else data_url(self.url)
 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
+    """What is wrong with a file. ``relabel`` is the type its bytes have, where only its label is wrong."""
+
     media: Media
     reason: str
     relabel: str = ""
+
+    @property
+    def details(self) -> dict[str, Any]:
+        file = self.media
+        return {"name": file.name, "mime": file.mime, "size": len(file.url), "reason": self.reason}
 
 
 def media_of(message: Message, part: Part) -> list[Media]:
@@ -78,7 +87,9 @@ def _media(path: JsonPath, entry: dict[str, Any], key: str) -> Media:
     return Media(path, mime if isinstance(mime, str) else "", url if isinstance(url, str) else "", str(name), raw)
 
 
+@rule("media-rejected", severity="blocked", safety="lossy")
 def find(context: Context) -> Iterator[Finding]:
+    """Files at fault, a message part at a time; then more images than a request may hold."""
     yield from _stored(context)
     yield from _too_many(context)
 
@@ -90,58 +101,38 @@ def _stored(context: Context) -> Iterator[Finding]:
             if files:
                 yield from _judge(context, message, part, files)
         if is_v2(message) and message.is_user:
-            files = [_media(("files", index), entry, "uri") for index, entry in _user_files(message)]
+            stored = message.data.get("files")
+            entries = enumerate(stored if isinstance(stored, list) else [])
+            files = [_media(("files", index), entry, "uri") for index, entry in entries if isinstance(entry, dict)]
             if files:
                 yield from _judge(context, message, None, files)
 
 
-def _user_files(message: Message) -> list[tuple[int, dict[str, Any]]]:
-    stored = message.data.get("files")
-    return [
-        (index, entry)
-        for index, entry in enumerate(stored if isinstance(stored, list) else [])
-        if isinstance(entry, dict)
-    ]
-
-
 def _judge(context: Context, message: Message, part: Part | None, files: list[Media]) -> Iterator[Finding]:
-    violation = context.refusal("media-rejected", messages=(message.id,), parts=(part.id,) if part else ())
-    words = context.verdict.refusal if context.verdict else ""
+    refusal = context.refusal(messages=[message], parts=[part] if part else [])
+    words = context.client_stops
     problems = [problem for file in files if (problem := _problem(file, part, words)) is not None]
     problems += _documents(context, part, files, problems)
     words = words if _client_stops(context, message, part, words) else ""
-    if not problems and (violation or words):
-        problems = [_Problem(file, violation.error if violation else words) for file in files]
+    if not problems and (refusal or words):
+        problems = [_Problem(file, refusal.error if refusal else words) for file in files]
     if not problems:
         return
-    details = refused(violation) or ({"error": words, "certainty": "measured"} if words else {})
-    relabel = all(problem.relabel for problem in problems)
     choices = [_remove(message, part, problems)]
-    if relabel:
+    if all(problem.relabel for problem in problems):
         choices.insert(0, _relabel(message, part, problems))
-    older = violation is not None and "many-image" in violation.error and not _among_oldest(context, violation)
+    older = refusal is not None and "many-image" in refusal.error and not _among_oldest(context, refusal)
     names = ", ".join(f"{problem.media.name} ({problem.media.mime})" for problem in problems)
-    yield Finding(
-        "media-rejected",
-        "blocked" if violation or words else "at-risk",
-        "manual" if older else "safe" if relabel else "lossy",
-        (message.id,),
-        (part.id,) if part else (),
+    stopped = {"error": words, "certainty": "measured"} if words and not refusal else {}
+    yield context.finding(
         f"{names} in {message.id}: {problems[0].reason}",
-        {
-            "files": [
-                {
-                    "name": one.media.name,
-                    "mime": one.media.mime,
-                    "size": len(one.media.url),
-                    "reason": one.reason,
-                }
-                for one in problems
-            ],
-            **details,
-            **({"also": "It may stay once the older images are gone."} if older else {}),
-        },
-        () if older else tuple(choices),
+        *([] if older else choices),
+        messages=[message],
+        parts=[part] if part else [],
+        severity="blocked" if words else "at-risk",
+        refusal=refusal,
+        details={"files": [problem.details for problem in problems], **stopped},
+        also="It may stay once the older images are gone." if older else "",
     )
 
 
@@ -180,10 +171,9 @@ def _images(message: Message, part: Part) -> list[Media]:
 def _too_many(context: Context) -> Iterator[Finding]:
     """More images than a provider takes in one request; some take 50 (rules 2.3). Certain only where the session
     recorded it."""
-    words = ""
-    limit = COUNT_LIMIT
+    words, limit = "", COUNT_LIMIT
     for message in context.messages:
-        found = _COUNTED.search(dumps(message.error)) if message.error else None
+        found = _COUNTED.search(stored_error(message))
         if found:
             words, limit = found.group(), int(found.group(1))
     held = [(message, part, images) for message, part in _sent_media(context) if (images := _images(message, part))]
@@ -191,26 +181,23 @@ def _too_many(context: Context) -> Iterator[Finding]:
     if count <= limit:
         return
     gone: list[tuple[Message, Part, list[Media]]] = []
-    for message, part, images in held:
-        if sum(len(taken) for *_, taken in gone) >= count - limit:
-            break
-        gone.append((message, part, images))
-    reason = f"a request may hold {limit} images"
-    operations = []
-    for message, part, images in gone:
-        problems = [_Problem(file, reason) for file in images]
-        operations.append(_noted(message, part, problems, "\n".join(note(file, reason) for file in images)))
-    yield Finding(
-        "media-rejected",
-        "blocked" if words else "info",
-        "lossy",
-        tuple(dict.fromkeys(message.id for message, *_ in gone)),
-        tuple(part.id for _, part, _ in gone),
+    for one in held:
+        if sum(len(images) for *_, images in gone) < count - limit:
+            gone.append(one)
+    notes = [_noted(message, part, _too_much(images, limit)) for message, part, images in gone]
+    yield context.finding(
         f"The history holds {count} images; some providers take {limit} in one request",
-        {"count": count, "limit": limit, **({"error": words, "certainty": "reported"} if words else {})},
-        (Choice("oldest", "Replace the oldest images by text notes", "lossy", tuple(operations)),),
+        lossy("oldest", "Replace the oldest images by text notes", *notes),
+        messages=dict.fromkeys(message.id for message, *_ in gone),
+        parts=[part for _, part, _ in gone],
+        severity="blocked" if words else "info",
+        details={"count": count, "limit": limit, **({"error": words, "certainty": "reported"} if words else {})},
         mark="count",
     )
+
+
+def _too_much(images: list[Media], limit: int) -> list[_Problem]:
+    return [_Problem(file, f"a request may hold {limit} images") for file in images]
 
 
 def _client_stops(context: Context, message: Message, part: Part | None, words: str) -> bool:
@@ -227,39 +214,48 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
     data = file.data
     if words and isinstance(part, (FilePart, ToolPart)) and _stops(file, data, words):
         return _Problem(file, words)
-    if data is None or any(file.mime.startswith(kind) for kind in _TEXT_TYPES):
+    if data is None or file.mime.startswith(_TEXT_TYPES):
         return None
     if not (file.mime.startswith("image/") or data.mime.startswith("image/") or file.mime == "application/pdf"):
         return None
-    text = "".join(data.data.split())
-    real = sniff(text)
+    real = sniff(_packed(data))
     if not real.valid:
         return _Problem(file, "its base64 data cannot be decoded" if data.data else "it is empty")
     if real.encoded > SMALLEST_LIMIT and real.mime in IMAGE_TYPES:
-        return (
-            _Problem(
-                file,
-                f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at"
-                " Anthropic",
-            )
-            if (real.encoded > 2 * SMALLEST_LIMIT)
-            else None
+        reason = (
+            f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at Anthropic"
         )
+        return _Problem(file, reason) if real.encoded > 2 * SMALLEST_LIMIT else None
     if max(real.width, real.height) > MAX_EDGE:
         return _Problem(file, f"it is {real.width} x {real.height} pixels; the limit is {MAX_EDGE} on a side")
-    if real.mime and not file.raw_base64 and file.url.partition(",")[0].lower() != f"data:{data.mime};base64":
-        return _Problem(file, "its data URL has more than a type and base64", real.mime)
-    if real.mime and text != data.data:
-        return _Problem(file, "its base64 text is broken into lines", real.mime)
-    declared = data.mime if isinstance(part, FilePart) else file.mime
-    if not real.mime and declared in IMAGE_TYPES:
+    return _misshapen(file, data, real.mime) or _mislabelled(file, data, real.mime, isinstance(part, FilePart))
+
+
+def _misshapen(file: Media, data: DataUrl, real: str) -> _Problem | None:
+    """A file whose data URL is written in a way that providers do not read."""
+    if real and not file.raw_base64 and file.url.partition(",")[0].lower() != f"data:{data.mime};base64":
+        return _Problem(file, "its data URL has more than a type and base64", real)
+    if real and _packed(data) != data.data:
+        return _Problem(file, "its base64 text is broken into lines", real)
+    return None
+
+
+def _mislabelled(file: Media, data: DataUrl, real: str, by_url: bool) -> _Problem | None:
+    """A file whose bytes are not of its declared type (of the data URL for a user's file: that one is sent)."""
+    declared = data.mime if by_url else file.mime
+    if not real and declared in IMAGE_TYPES:
         return _Problem(file, f"it is labelled {declared}, and its bytes are those of no image")
     if declared.startswith("image/") and declared not in (*IMAGE_TYPES, "image/*"):
-        return _Problem(file, f"{declared} is a type no provider takes", real.mime if real.mime in IMAGE_TYPES else "")
-    if real.mime and declared not in (real.mime, "image/*"):
-        allowed = real.mime in IMAGE_TYPES or real.mime == "application/pdf"
-        return _Problem(file, f"it is labelled {declared} but is {real.mime}", real.mime if allowed else "")
+        return _Problem(file, f"{declared} is a type no provider takes", real if real in IMAGE_TYPES else "")
+    if real and declared not in (real, "image/*"):
+        allowed = real in IMAGE_TYPES or real == "application/pdf"
+        return _Problem(file, f"it is labelled {declared} but is {real}", real if allowed else "")
     return None
+
+
+def _packed(data: DataUrl) -> str:
+    """The base64 text without the white space that broke it into lines."""
+    return "".join(data.data.split())
 
 
 def _stops(file: Media, data: DataUrl | None, words: str) -> bool:
@@ -270,9 +266,8 @@ def _stops(file: Media, data: DataUrl | None, words: str) -> bool:
 
 
 def _remove(message: Message, part: Part | None, problems: list[_Problem]) -> Choice:
-    notes = "\n".join(note(problem.media, problem.reason) for problem in problems)
     label = "Replace by a text note that names file, type, size and reason"
-    return Choice("note", label, "lossy", (_noted(message, part, problems, notes),))
+    return lossy("note", label, _noted(message, part, problems))
 
 
 def note(file: Media, reason: str) -> str:
@@ -280,27 +275,24 @@ def note(file: Media, reason: str) -> str:
     return f"[Removed by Suture: {file.name}, {file.mime}, {len(file.url)} characters of data: {reason}]"
 
 
-def _noted(message: Message, part: Part | None, problems: list[_Problem], notes: str) -> Operation:
+def _noted(message: Message, part: Part | None, problems: list[_Problem]) -> Operation:
     why = "the provider refuses this file"
-    # From behind, so that every index still means what it meant.
-    gone = [
-        Edit(path, REMOVE) for path in sorted((problem.media.path for problem in problems), key=_index, reverse=True)
-    ]
-    if part is None:
-        text = message.data.get("text")
-        joined = f"{text}\n\n{notes}" if isinstance(text, str) and text else notes
-        return edit_message(message, (*gone, Edit(("text",), joined)), why)
+    noted = {problem.media.path: note(problem.media, problem.reason) for problem in problems}
+    notes = "\n".join(note(problem.media, problem.reason) for problem in problems)
     if isinstance(part, FilePart):
         return replace_part(part, {"type": "text", "text": notes, "synthetic": True}, why)
-    if is_v2(message):
-        entries = [
-            Edit(problem.media.path, {"type": "text", "text": note(problem.media, problem.reason)})
-            for problem in problems
-        ]
-        return edit_part(part, entries, why)
+    if part is not None and is_v2(message):
+        return edit_part(part, [Edit(path, {"type": "text", "text": text}) for path, text in noted.items()], why)
+    # From behind, so that every index still means what it meant.
+    gone = [Edit(path, REMOVE) for path in sorted(noted, key=_index, reverse=True)]
+    if part is None:
+        return edit_message(message, (*gone, Edit(("text",), _below(message.data.get("text"), notes))), why)
     output = part.data.get("state", {}).get("output")
-    joined = f"{output}\n\n{notes}" if isinstance(output, str) and output else notes
-    return edit_part(part, (*gone, Edit(("state", "output"), joined)), why)
+    return edit_part(part, (*gone, Edit(("state", "output"), _below(output, notes))), why)
+
+
+def _below(text: Any, notes: str) -> str:
+    return f"{text}\n\n{notes}" if isinstance(text, str) and text else notes
 
 
 def _index(path: JsonPath) -> int:
@@ -315,41 +307,11 @@ def _relabel(message: Message, part: Part | None, problems: list[_Problem]) -> C
         data = file.data
         if data is None:
             continue
-        text = "".join(data.data.split())
+        text = _packed(data)
         if file.raw_base64:
             edits += [Edit((*file.path, "data"), text)] if text != data.data else []
         elif file.url != (url := f"data:{problem.relabel};base64,{text}"):
             edits.append(Edit((*file.path, "uri" if is_v2(message) else "url"), url))
     why = "only the label is wrong"
     operation = edit_part(part, edits, why) if part else edit_message(message, edits, why)
-    return Choice("relabel", f"Write the type its bytes have ({problems[0].relabel})", "safe", (operation,))
-
-
-RULES = (
-    Rule(
-        "media-rejected",
-        "An image or document that is refused",
-        "blocked",
-        "lossy",
-        what=(
-            "A stored image or document is too big, cannot be decoded, is labelled wrongly, or is of a type that cannot"
-            " be sent."
-        ),
-        rejected=(
-            'Anthropic: "image exceeds 5 MB maximum", "image dimensions exceed max allowed size", "the image appears to'
-            ' be a image/jpeg image"; OpenAI: "The image data you provided does not represent a valid image". Some'
-            ' types stop the client itself before any request: "functionality not supported".'
-        ),
-        why=(
-            "A file was read by its extension, a screenshot or drop was large; images are sent again with every"
-            " request."
-        ),
-        repair=(
-            "Only the file at fault becomes a text note that names it, its type, its size and the reason; call, text"
-            " and other files stay. A wrong label is corrected. Suture does not re-encode images: shrink the file and"
-            " attach it again if it is needed."
-        ),
-        order=140,
-        find=find,
-    ),
-)
+    return safe("relabel", f"Write the type its bytes have ({problems[0].relabel})", operation)

@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from sessions_app.domain.ids import mint_run, parse_id, stamp_of
-from sessions_app.domain.jsjson import loads
-from sessions_app.domain.model import CompactionPart, Message, ToolPart
+from sessions_app.domain.model import CompactionPart, Message, Part, ToolPart
 from sessions_app.domain.repair import Edit, Operation
 
-from .base import Choice, Context, Finding, Rule
-from .ops import edit_part, edit_session
+from .context import Context
+from .finding import Finding, lossy
+from .operations import edit_part, edit_session
+from .registration import rule
 
 CLIENTS = (
     "Clients up to at least 1.18.11 store each new prompt of such a session, send nothing, print nothing and exit 0;"
@@ -23,44 +24,34 @@ _NEAR = 60 * 60 * 1000 * 0x1000
 """Stamps this close to a message's time are that time's own."""
 
 
+@rule("id-order-skew", severity="at-risk", safety="lossy")
 def find(context: Context) -> Iterator[Finding]:
+    """V1: messages whose ids do not follow their times, or will not once the next prompt is stored."""
     if context.v2:
         return
     messages = context.messages
-    skewed = [later for earlier, later in pairwise(messages) if earlier.id >= later.id]
-    if not skewed:
+    if all(earlier.id < later.id for earlier, later in pairwise(messages)):
         yield from _will_skew(context)
         return
     moved = [message for message, keep in zip(messages, _kept(messages), strict=True) if not keep]
-    wrapped = _wraps(messages)
-    choices: tuple[Choice, ...] = ()
     details: dict[str, Any] = {
         "clients": CLIENTS,
-        "wrapped": wrapped,
+        "wrapped": _wraps(messages),
         "also": "Or upgrade the client to 1.18.33 or later.",
     }
+    choices = []
     try:
         fresh = renumbering(messages)
-        choices = (
-            Choice(
-                "renumber",
-                f"Give {len(fresh)} messages new ids in time order, with every reference to them; times stay",
-                "lossy",
-                tuple(_operations(context, fresh)),
-            ),
-        )
+        label = f"Give {len(fresh)} messages new ids in time order, with every reference to them; times stay"
+        choices = [lossy("renumber", label, *_operations(context, fresh))]
         details["new_ids"] = fresh
     except ValueError as error:
         details["not_repairable"] = str(error)
-    yield Finding(
-        "id-order-skew",
-        "at-risk",
-        "lossy" if choices else "manual",
-        tuple(message.id for message in moved),
-        (),
+    yield context.finding(
         f"The ids of {len(moved)} messages do not sort in the order of their times; reverting is unsafe until then",
-        details,
-        choices,
+        *choices,
+        messages=moved,
+        details=details,
     )
 
 
@@ -70,14 +61,12 @@ def _will_skew(context: Context) -> Iterator[Finding]:
     newest = parse_id(messages[-1].id) if messages else None
     if now is None or newest is None or newest.stamp <= stamp_of(now) or not _own_time(messages[-1]):
         return
-    yield Finding(
-        "id-order-skew",
-        "info",
-        "manual",
-        (messages[-1].id,),
-        (),
+    yield context.finding(
         "Ids have wrapped since this session was last used: the next prompt's id will sort before its history",
-        {"clients": CLIENTS, "also": "Continue it with client 1.18.33 or later."},
+        messages=[messages[-1]],
+        severity="info",
+        details={"clients": CLIENTS},
+        also="Continue it with client 1.18.33 or later.",
     )
 
 
@@ -156,12 +145,12 @@ def _operations(context: Context, fresh: dict[str, str]) -> Iterator[Operation]:
                 yield Operation("replace", "part", message.id, part.id, held, columns=moved, why=why)
             elif held:
                 yield edit_part(part, held, why)
-    revert = _revert(context)
+    revert = context.revert
     if revert.get("messageID") in fresh:
         yield edit_session({"revert": {**revert, "messageID": fresh[revert["messageID"]]}}, why)
 
 
-def _references(part: Any, fresh: dict[str, str]) -> tuple[Edit, ...]:
+def _references(part: Part, fresh: dict[str, str]) -> tuple[Edit, ...]:
     if isinstance(part, CompactionPart) and part.tail_start_id in fresh:
         return (Edit(("tail_start_id",), fresh[part.tail_start_id]),)
     if isinstance(part, ToolPart):
@@ -172,38 +161,3 @@ def _references(part: Any, fresh: dict[str, str]) -> tuple[Edit, ...]:
             if isinstance(entry, dict) and entry.get("messageID") in fresh
         )
     return ()
-
-
-def _revert(context: Context) -> dict[str, Any]:
-    value = context.session.revert
-    if isinstance(value, str):
-        try:
-            value = loads(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, dict) else {}
-
-
-RULES = (
-    Rule(
-        "id-order-skew",
-        "Ids out of time order",
-        "at-risk",
-        "lossy",
-        what="Message ids do not sort in the order in which the messages were written.",
-        rejected=(
-            "Nobody refuses it. Clients up to at least 1.18.11 compare ids: a new prompt is stored and nothing is sent,"
-            " or the answer never ends; undo and fork cut at the wrong place. Client 1.18.33 goes on."
-        ),
-        why=(
-            "Ids wrap every 795 days, last on 2026-08-14T11:19:55Z: a session begun before and continued after has them"
-            " out of order. Two clocks or imports do it too."
-        ),
-        repair=(
-            "The messages out of order get new ids, and every reference (parts, parentID, tail_start_id, revert)"
-            " follows; times are not touched. The other way out is to upgrade the client."
-        ),
-        order=400,
-        find=find,
-    ),
-)

@@ -7,81 +7,46 @@ from collections.abc import Iterator
 
 from sessions_app.domain.model import Message, ReasoningPart
 
-from .base import Choice, Context, Finding, Located, Rule
-from .ops import delete_part
-from .thinking import NEVER, SWITCH_OFF, remove_turn
+from .context import Context, Located
+from .finding import Finding, lossy
+from .operations import delete_parts
+from .registration import rule
+from .thinking import SWITCH_OFF, remove_turn
 
 
+@rule("thinking-altered", severity="blocked", safety="lossy")
 def find_altered(context: Context) -> Iterator[Finding]:
-    yield from _pasted(context, "thinking-altered", "was changed after it was signed")
+    """Signed thinking that is no longer what was signed."""
+    return _pasted(context, "was changed after it was signed")
 
 
+@rule("thinking-stale", severity="blocked", safety="lossy")
 def find_stale(context: Context) -> Iterator[Finding]:
-    yield from _pasted(context, "thinking-stale", "has a signature that is no longer accepted")
+    """A signature that was valid once."""
+    return _pasted(context, "has a signature that is no longer accepted")
 
 
-def _pasted(context: Context, rule: str, reason: str) -> Iterator[Finding]:
+def _pasted(context: Context, reason: str) -> Iterator[Finding]:
     for located in context.facts.located:
         message = context.messages_by_id.get(located.message)
-        if (
-            located.rule == rule
-            and message is not None
-            and any(isinstance(part, ReasoningPart) for part in message.parts)
-        ):
+        if located.rule == context.rule and message is not None and _reasoning([message]):
             yield _pasted_finding(context, located, message, reason)
 
 
 def _pasted_finding(context: Context, located: Located, message: Message, reason: str) -> Finding:
-    turn = next((turn for turn in context.turns if message in turn.answers), None)
-    answers = turn.answers if turn else [message]
-    reasoning = [part for answer in answers for part in answer.parts if isinstance(part, ReasoningPart)]
-    why = "the provider refuses this turn's thinking"
-    drop = Choice(
-        "drop-reasoning",
-        "Drop all reasoning of that turn",
-        "lossy",
-        tuple(delete_part(part, why) for part in reasoning),
-    )
-    return Finding(
-        located.rule,
-        "blocked",
-        "lossy",
-        (message.id,),
-        (located.part,) if located.part else tuple(part.id for part in reasoning),
+    turn = context.turn_of(message)
+    reasoning = _reasoning(turn.answers if turn else [message])
+    gone = delete_parts(reasoning, "the provider refuses this turn's thinking")
+    return context.finding(
         f"The thinking in {message.id} {reason}, says the provider's error",
-        {"error": located.error, "also": SWITCH_OFF, "certainty": "reported"},
-        (drop, remove_turn(context, message)),
+        lossy("drop-reasoning", "Drop all reasoning of that turn", *gone),
+        remove_turn(context, message),
+        messages=[message],
+        parts=[located.part] if located.part else reasoning,
+        severity="blocked",
+        details={"error": located.error, "also": SWITCH_OFF, "certainty": "reported"},
     )
 
 
-RULES = (
-    Rule(
-        "thinking-altered",
-        "Thinking that was changed",
-        "blocked",
-        "lossy",
-        what="Signed thinking no longer is what was signed: its text, its order or what stands around it changed.",
-        rejected=(
-            'Anthropic: "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified".'
-        ),
-        why=(
-            "A plugin or proxy emptied, cleaned or moved it. This cannot be seen in the rows, so it is raised only by"
-            " an error you paste; signed thinking with empty text is right."
-        ),
-        repair=f"All reasoning of that turn is dropped, or the turn is removed. {NEVER}",
-        order=230,
-        find=find_altered,
-    ),
-    Rule(
-        "thinking-stale",
-        "Thinking whose signature is no longer accepted",
-        "blocked",
-        "lossy",
-        what="The signature was valid once and is refused now.",
-        rejected='Anthropic: "Invalid `signature` in `thinking` block".',
-        why="A model update, another account, or a signature that ran out. Raised only by an error you paste.",
-        repair=f"All reasoning of that turn is dropped, or the turn is removed. {NEVER}",
-        order=240,
-        find=find_stale,
-    ),
-)
+def _reasoning(answers: list[Message]) -> list[ReasoningPart]:
+    return [part for answer in answers for part in answer.parts if isinstance(part, ReasoningPart)]

@@ -8,8 +8,8 @@ from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.model import Message, Part, RowFault, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath
 
-from .base import Context
-from .ops import (
+from .context import Context
+from .operations import (
     UNKNOWN_OUTCOME,
     is_v2,
     keep_raw_input,
@@ -17,6 +17,7 @@ from .ops import (
     parsed_object,
     part_time,
     safe_call_id,
+    started,
 )
 
 NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
@@ -68,7 +69,7 @@ def _fill_v2(message: Message, path: tuple[str, ...]) -> tuple[Edit, ...]:
 
 
 def _user_default(context: Context, message: Message, path: tuple[str, ...]) -> Any:
-    at = context.messages.index(message)
+    at = context.places[message.id]
     near = [*context.messages[at + 1 :], *reversed(context.messages[:at])]
     if path == ("agent",):
         return next((one.data["agent"] for one in near if isinstance(one.data.get("agent"), str)), "build")
@@ -83,12 +84,11 @@ def _user_default(context: Context, message: Message, path: tuple[str, ...]) -> 
 
 def _assistant_default(context: Context, message: Message, path: tuple[str, ...]) -> Any:
     parent = context.messages_by_id.get(message.parent_id or "")
-    earlier = [one for one in context.messages[: context.messages.index(message)] if one.is_user]
+    earlier = [one for one in context.messages[: context.places[message.id]] if one.is_user]
     prompt = parent or (earlier[-1] if earlier else None)
-    if path == ("agent",):
-        return _text(message.data, "mode") or _text(prompt.data if prompt else {}, "agent") or "build"
-    if path == ("mode",):
-        return _text(message.data, "agent") or _text(prompt.data if prompt else {}, "agent") or "build"
+    if path in (("agent",), ("mode",)):
+        other = "mode" if path == ("agent",) else "agent"
+        return _text(message.data, other) or _text(prompt.data if prompt else {}, "agent") or "build"
     if path == ("parentID",):
         return earlier[-1].id if earlier else None
     if path == ("modelID",):
@@ -96,7 +96,7 @@ def _assistant_default(context: Context, message: Message, path: tuple[str, ...]
     if path == ("providerID",):
         return (prompt.provider if prompt else "") or None
     if path[0] == "path":
-        directory = _text(context.session.rows.session, "directory") or "/"
+        directory = _text(context.row, "directory") or "/"
         return {"cwd": directory, "root": directory} if len(path) == 1 else directory
     if path == ("error",):
         return {"name": "UnknownError", "data": {"message": dumps(message.data.get("error"))}}
@@ -172,16 +172,17 @@ def _fill_item(context: Context, message: Message, item: Part, path: tuple[str, 
             return (Edit(path, {"type": "unknown", "message": held}),)
         return (Edit(path, named[path]),)
     if path == ("id",):
-        new = context.fresh(
-            item.id, lambda number: safe_call_id(item.id, number), lambda text: text in context.call_ids
-        )
-        return (Edit(path, new),)
+        return (Edit(path, _unused_call_id(context, item)),)
     if path == ("state", "content"):
         return _fill_content(message, item)
     if path[:2] == ("state", "input") and item.status in ("running", "completed", "error"):
         parsed = parsed_object(item.input) if isinstance(item.input, str) else None
         return tuple(keep_raw_input(message, item, {}) if parsed is None else (Edit(("state", "input"), parsed),))
     return ()
+
+
+def _unused_call_id(context: Context, tool: ToolPart) -> str:
+    return context.fresh(tool.id, lambda number: safe_call_id(tool.id, number), lambda text: text in context.call_ids)
 
 
 def _fill_content(message: Message, tool: ToolPart) -> tuple[Edit, ...]:
@@ -205,10 +206,7 @@ def _fill_content(message: Message, tool: ToolPart) -> tuple[Edit, ...]:
 def _fill_tool(context: Context, message: Message, tool: ToolPart, path: tuple[str, ...]) -> tuple[Edit, ...]:
     time = part_time(tool, message)
     if path == ("callID",):
-        new = context.fresh(
-            tool.id, lambda number: safe_call_id(tool.id, number), lambda text: text in context.call_ids
-        )
-        return (Edit(path, new),)
+        return (Edit(path, _unused_call_id(context, tool)),)
     if path == ("tool",):
         return (Edit(path, "invalid"),)
     if path == ("metadata",):
@@ -237,9 +235,8 @@ def _fill_tool(context: Context, message: Message, tool: ToolPart, path: tuple[s
     if path[1] == "title" and tool.status == "running":
         return (Edit(path, REMOVE),)
     if path[1] == "time" and len(path) == 3:
-        held = tool.state.get("time")
-        start = held.get("start") if isinstance(held, dict) else None
-        return (Edit(path, start if path[2] == "end" and isinstance(start, int) else time),)
+        start = started(tool)
+        return (Edit(path, start if path[2] == "end" and start is not None else time),)
     return (Edit(path, defaults[path[1]]),) if path[1] in defaults and len(path) == 2 else ()
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.model import Message, ToolPart
-from sessions_app.domain.repair import Edit, JsonPath
+from sessions_app.domain.repair import Edit, JsonPath, Operation
 
-from .base import Choice, Context, Finding, Rule, refused
-from .ops import edit_part, is_v2, last_time
+from .context import Context, refused, stored_error
+from .finding import Finding, lossy
+from .operations import edit_part, is_v2, last_time
+from .registration import rule
 
 HUGE_OUTPUT = 256 * 1024
 """Characters of one output: five times what the client itself lets through (50 KiB)."""
@@ -18,6 +20,9 @@ MAX_ARGUMENTS = 1_048_576
 OVERFLOW = 4_000_000
 """Characters of a request that no known window holds (a million tokens)."""
 KEEP = 8 * 1024
+"""Characters of head, and of tail, that stay of a text that is cut."""
+SMALL = 2_000
+"""Characters of an output that is not worth compacting."""
 _OVERFLOW_WORDS = (
     "prompt is too long",
     "context_length_exceeded",
@@ -26,26 +31,29 @@ _OVERFLOW_WORDS = (
     "string too long",
 )
 
+type _Field = tuple[JsonPath, str]
+"""Where a text stands in a part's data, and the text."""
 
+
+@rule("huge-output", severity="blocked", safety="lossy")
 def find_huge(context: Context) -> Iterator[Finding]:
+    """Calls of which one output, or the arguments, are too big to be sent again with every request."""
     for message, tool in context.tools:
-        if message.id not in context.sent_messages and message.id not in {one.message for one in context.violations}:
-            continue
-        outputs = list(_outputs(message, tool))
-        big = [(path, text) for path, text in outputs if len(text) > HUGE_OUTPUT]
-        inputs = (
-            [(path, text) for path, text in _inputs(tool) if len(text) > KEEP]
-            if _arguments(tool) > MAX_ARGUMENTS
-            else []
-        )
-        if not big and not inputs:
-            continue
-        yield _huge(context, message, tool, big, inputs)
+        outputs = [(path, text) for path, text in _outputs(tool) if len(text) > HUGE_OUTPUT]
+        inputs = [(path, text) for path, text in _inputs(tool) if len(text) > KEEP]
+        if inputs and len(dumps(tool.input)) <= MAX_ARGUMENTS:
+            inputs = []
+        if (outputs or inputs) and _concerned(context, message):
+            yield _huge(context, message, tool, outputs, inputs)
 
 
-def _outputs(message: Message, tool: ToolPart) -> Iterator[tuple[JsonPath, str]]:
-    time = tool.state.get("time")
-    if isinstance(time, dict) and time.get("compacted"):
+def _concerned(context: Context, message: Message) -> bool:
+    """It is sent, or refused before it could be."""
+    return message.id in context.sent_messages or any(one.message == message.id for one in context.violations)
+
+
+def _outputs(tool: ToolPart) -> Iterator[_Field]:
+    if _compacted(tool):
         return
     output = tool.state.get("output")
     if isinstance(output, str):
@@ -56,15 +64,19 @@ def _outputs(message: Message, tool: ToolPart) -> Iterator[tuple[JsonPath, str]]
             yield ("state", "content", index, "text"), entry["text"]
 
 
-def _inputs(tool: ToolPart) -> Iterator[tuple[JsonPath, str]]:
-    if isinstance(tool.input, dict):
-        for key, value in tool.input.items():
-            if isinstance(value, str):
-                yield ("state", "input", key), value
+def _inputs(tool: ToolPart) -> Iterator[_Field]:
+    for key, value in tool.input.items() if isinstance(tool.input, dict) else ():
+        if isinstance(value, str):
+            yield ("state", "input", key), value
 
 
-def _arguments(tool: ToolPart) -> int:
-    return len(dumps(tool.input)) if tool.has_input and sum(len(text) for _, text in _inputs(tool)) > KEEP else 0
+def _compacted(tool: ToolPart) -> bool:
+    time = tool.state.get("time")
+    return isinstance(time, dict) and bool(time.get("compacted"))
+
+
+def _compact(message: Message, tool: ToolPart, why: str) -> Operation:
+    return edit_part(tool, (Edit(("state", "time", "compacted"), last_time(message)),), why)
 
 
 def truncated(text: str) -> str:
@@ -72,147 +84,72 @@ def truncated(text: str) -> str:
     return f"{text[:KEEP]}\n[... cut by Suture: {len(text)} characters in all ...]\n{text[-KEEP:]}"
 
 
-def _huge(
-    context: Context,
-    message: Message,
-    tool: ToolPart,
-    outputs: list[tuple[JsonPath, str]],
-    inputs: list[tuple[JsonPath, str]],
-) -> Finding:
-    severity, details = context.severity("at-risk", "huge-output", "context-overflow", parts=(tool.id,))
+def _huge(context: Context, message: Message, tool: ToolPart, outputs: list[_Field], inputs: list[_Field]) -> Finding:
     why = "too big to be sent again and again"
-    cut = Choice(
-        "truncate",
-        "Keep head and tail with a marker that names the original size",
-        "lossy",
-        (edit_part(tool, [Edit(path, truncated(text)) for path, text in (*outputs, *inputs)], why),),
-    )
-    choices = [cut]
-    if outputs and not inputs and not is_v2(message) and isinstance(tool.state.get("time"), dict):
-        mark = edit_part(tool, (Edit(("state", "time", "compacted"), last_time(message)),), why)
-        choices.insert(
-            0,
-            Choice(
-                "compact",
-                "Mark the output compacted: it stays stored, the client sends a fixed line",
-                "lossy",
-                (mark,),
-            ),
-        )
-    size = max(len(text) for _, text in (*outputs, *inputs))
-    return Finding(
-        "huge-output",
-        severity,
-        "lossy",
-        (message.id,),
-        (tool.id,),
+    fields = [*outputs, *inputs]
+    cut = edit_part(tool, [Edit(path, truncated(text)) for path, text in fields], why)
+    choices = [lossy("truncate", "Keep head and tail with a marker that names the original size", cut)]
+    if not inputs and not is_v2(message) and isinstance(tool.state.get("time"), dict):
+        label = "Mark the output compacted: it stays stored, the client sends a fixed line"
+        choices.insert(0, lossy("compact", label, _compact(message, tool, why)))
+    size = max(len(text) for _, text in fields)
+    return context.finding(
         f"{'The arguments' if inputs else 'The output'} of {tool.tool} ({tool.call_id}) has {size:,} characters",
-        {
-            "characters": size,
-            "fields": [".".join(map(str, path)) for path, _ in (*outputs, *inputs)],
-            **details,
-        },
-        tuple(choices),
+        *choices,
+        messages=[message],
+        parts=[tool],
+        refusal=context.refusal("huge-output", "context-overflow", parts=[tool]),
+        details={"characters": size, "fields": [".".join(map(str, path)) for path, _ in fields]},
     )
 
 
+@rule("context-overflow", severity="blocked", safety="lossy")
 def find_overflow(context: Context) -> Iterator[Finding]:
     """The session recorded an overflow and has not got past it, or the request is bigger than any window."""
     last = next((message for message in reversed(context.messages) if message.is_assistant), None)
-    violation = next((one for one in context.violations if one.faults[:1] == ("context-overflow",)), None)
-    words = dumps(last.error) if last is not None and last.error else ""
+    violation = next((one for one in context.violations if one.faults[:1] == (context.rule,)), None)
+    words = stored_error(last) if last is not None else ""
     recorded = any(word in words.lower() for word in _OVERFLOW_WORDS)
     size = sum(tool_size(tool) for message, tool in context.tools if message.id in context.sent_messages)
     if not recorded and violation is None and size < OVERFLOW:
         return
-    yield Finding(
-        "context-overflow",
-        "blocked" if violation else "at-risk",
-        "lossy",
-        (last.id,) if last is not None and recorded else (),
-        (),
-        (
-            "The provider said that this history is too long"
-            if recorded
-            else f"The next request holds {size:,} characters of tool traffic"
-        ),
-        {
+    older = _older_outputs(context)
+    label = f"Mark {len(older)} older outputs compacted; they stay stored"
+    summary = f"The next request holds {size:,} characters of tool traffic"
+    yield context.finding(
+        "The provider said that this history is too long" if recorded else summary,
+        *([lossy("compact", label, *older)] if older else []),
+        messages=[last] if last is not None and recorded else [],
+        refusal=violation,
+        safety="lossy",
+        details={
             **refused(violation),
             **({"error": words} if recorded else {}),
             "tool_characters": size,
             "not_checkable": "tokens are not counted offline",
         },
-        _compact_old(context),
         mark="overflow",
     )
 
 
 def tool_size(tool: ToolPart) -> int:
+    """Characters that a call puts into a request, roughly: its output, else its stored JSON."""
     output = tool.state.get("output")
     return len(output) if isinstance(output, str) else tool.size
 
 
-def _compact_old(context: Context) -> tuple[Choice, ...]:
+def _older_outputs(context: Context) -> list[Operation]:
     """Outputs of all turns but the last two, V1 only: the client then sends a fixed line for each."""
     if context.v2:
-        return ()
+        return []
     recent = {message.id for turn in context.turns[-2:] for message in turn.messages}
-    edits = [
-        edit_part(tool, (Edit(("state", "time", "compacted"), last_time(message)),), "frees room in the request")
+    return [
+        _compact(message, tool, "frees room in the request")
         for message, tool in context.tools
         if message.id not in recent
         and message.id in context.sent_messages
         and tool.status == "completed"
         and isinstance(tool.state.get("time"), dict)
-        and not tool.state["time"].get("compacted")
-        and tool_size(tool) > 2000
+        and not _compacted(tool)
+        and tool_size(tool) > SMALL
     ]
-    return (
-        (
-            Choice(
-                "compact",
-                f"Mark {len(edits)} older outputs compacted; they stay stored",
-                "lossy",
-                tuple(edits),
-            ),
-        )
-        if edits
-        else ()
-    )
-
-
-RULES = (
-    Rule(
-        "huge-output",
-        "One output or argument is huge",
-        "blocked",
-        "lossy",
-        what="One tool output or argument holds hundreds of kilobytes or more.",
-        rejected=(
-            'OpenAI: "string too long. Expected a string with maximum length 1048576"; others: "prompt is too long".'
-        ),
-        why="A command printed a log, a shell row is not cut at 50 KiB, or the model wrote a long run of spaces.",
-        repair=(
-            "The output is marked compacted: it stays stored and the client sends a fixed line. Or head and tail are"
-            " kept with a marker that names the original size. Arguments are cut inside the one text. Call id and"
-            " status stay."
-        ),
-        order=142,
-        find=find_huge,
-    ),
-    Rule(
-        "context-overflow",
-        "The history is too long",
-        "blocked",
-        "lossy",
-        what="The session recorded an overflow, or its next request is larger than any known window.",
-        rejected='Anthropic: "prompt is too long: 225981 tokens > 200000 maximum"; OpenAI: context_length_exceeded.',
-        why=(
-            "Large outputs pile up, or a compaction no longer cuts. Tokens are not counted offline, so this is at risk"
-            " at most."
-        ),
-        repair="Older tool outputs are marked compacted; they stay stored. Or compact the session.",
-        order=144,
-        find=find_overflow,
-    ),
-)

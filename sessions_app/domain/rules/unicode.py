@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from sessions_app.domain.model import Message, Part, ReasoningPart
-from sessions_app.domain.repair import Edit, JsonPath
+from sessions_app.domain.repair import Edit, JsonPath, Operation
 
-from .base import Choice, Context, Finding, Rule
-from .ops import delete_part, edit_message, edit_part, is_v2
+from .context import Context
+from .finding import Choice, Finding, lossy, safe
+from .operations import delete_part, edit_message, edit_part, is_v2
+from .registration import rule
 
 _BROKEN = re.compile("[\ud800-\udfff\0]")
-_LONE = re.compile("[\ud800-\udfff]")
+_WHY = "no JSON reader takes half a surrogate pair"
 _NAMES = (("tool",), ("name",))
 _KEPT = frozenset({"originalName", "rawInput"})
 """What another repair keeps in a call's metadata as it was; it is not sent."""
@@ -49,12 +51,15 @@ def broken_paths(value: Any, path: JsonPath = ()) -> Iterator[JsonPath]:
 
 
 def value_at(value: Any, path: JsonPath) -> Any:
+    """What stands at a path; KeyError, IndexError or TypeError where there is nothing."""
     for step in path:
         value = value[step]
     return value
 
 
+@rule("invalid-unicode", severity="blocked", safety="safe")
 def find(context: Context) -> Iterator[Finding]:
+    """Lone surrogates and NULs in parts, and in what a V2 row without content items says."""
     for message in context.messages:
         for part in message.parts:
             paths = sorted(broken_paths(part.data), key=repr) if _may_be_broken(part.raw) else []
@@ -75,96 +80,59 @@ def _may_be_broken(raw: str) -> bool:
     return "\\u" in raw or _BROKEN.search(raw) is not None
 
 
+def _replace(operation: Operation) -> Choice:
+    return safe("replace", "Replace each by U+FFFD; whole characters are not touched", operation)
+
+
+def _cleaned(data: Any, paths: list[JsonPath]) -> list[Edit]:
+    return [Edit(path, clean(value_at(data, path))) for path in paths]
+
+
+def _dotted(paths: list[JsonPath]) -> list[str]:
+    return [".".join(map(str, path)) for path in paths]
+
+
 def _part_finding(context: Context, message: Message, part: Part, paths: list[JsonPath]) -> Finding:
-    severity, details = context.severity("info", "invalid-unicode", parts=(part.id,))
-    why = "no JSON reader takes half a surrogate pair"
-    signed = isinstance(part, ReasoningPart) and part.signed
-    if signed:
-        choice = Choice(
-            "drop", "Drop the thinking block: signed text is never edited", "lossy", (delete_part(part, why),)
-        )
+    if isinstance(part, ReasoningPart) and part.signed:
+        choice = lossy("drop", "Drop the thinking block: signed text is never edited", delete_part(part, _WHY))
     else:
-        edits = [Edit(path, clean(value_at(part.data, path))) for path in paths]
-        choice = Choice(
-            "replace",
-            "Replace each by U+FFFD; whole characters are not touched",
-            "safe",
-            (edit_part(part, edits, why),),
-        )
-    where = [".".join(map(str, path)) for path in paths]
-    return Finding(
-        "invalid-unicode",
-        severity,
-        "lossy" if signed else "safe",
-        (message.id,),
-        (part.id,),
+        choice = _replace(edit_part(part, _cleaned(part.data, paths), _WHY))
+    where = _dotted(paths)
+    return context.finding(
         f"{part.id} holds {_what(part.data, paths)} at {', '.join(where[:3])}{' and more' if len(where) > 3 else ''}",
-        {"paths": where, **details},
-        (choice,),
+        choice,
+        messages=[message],
+        parts=[part],
+        severity="info",
+        refusal=context.refusal(parts=[part]),
+        details={"paths": where},
     )
 
 
 def _name_finding(context: Context, message: Message, part: Part, paths: list[JsonPath]) -> Finding:
     """A tool's name; ``tool-name-invalid`` repairs it and keeps the original."""
-    severity, details = context.severity("info", "invalid-unicode", parts=(part.id,))
-    return Finding(
-        "invalid-unicode",
-        severity,
-        "manual",
-        (message.id,),
-        (part.id,),
+    return context.finding(
         f"{part.id} holds {_what(part.data, paths)} in its tool's name",
-        {
-            "paths": [".".join(map(str, path)) for path in paths],
-            "repaired_by": "tool-name-invalid",
-            **details,
-        },
+        messages=[message],
+        parts=[part],
+        severity="info",
+        refusal=context.refusal(parts=[part]),
+        details={"paths": _dotted(paths), "repaired_by": "tool-name-invalid"},
     )
 
 
 def _message_finding(context: Context, message: Message, paths: list[JsonPath]) -> Finding:
-    severity, details = context.severity("info", "invalid-unicode", messages=(message.id,))
-    edits = [Edit(path, clean(value_at(message.data, path))) for path in paths]
-    operation = edit_message(message, edits, "no JSON reader takes half a surrogate pair")
-    return Finding(
-        "invalid-unicode",
-        severity,
-        "safe",
-        (message.id,),
-        (),
+    return context.finding(
         f"{message.id} holds {_what(message.data, paths)}",
-        {"paths": [".".join(map(str, path)) for path in paths], **details},
-        (Choice("replace", "Replace each by U+FFFD; whole characters are not touched", "safe", (operation,)),),
+        _replace(edit_message(message, _cleaned(message.data, paths), _WHY)),
+        messages=[message],
+        severity="info",
+        refusal=context.refusal(messages=[message]),
+        details={"paths": _dotted(paths)},
     )
 
 
 def _what(data: Any, paths: list[JsonPath]) -> str:
+    # repr writes a surrogate inside a broken key as an escape.
     text = repr([value_at(data, path) for path in paths])
-    return (
-        "half a surrogate pair"
-        if _LONE.search(str([value_at(data, path) for path in paths])) or "\\ud" in text
-        else "a NUL character"
-    )
-
-
-RULES = (
-    Rule(
-        "invalid-unicode",
-        "Half a character",
-        "blocked",
-        "safe",
-        what="A stored text holds a lone surrogate (half an emoji) or a NUL character.",
-        rejected=(
-            'Anthropic and OpenAI: "The request body is not valid JSON: no low surrogate in string"; Gemini accepts it.'
-            " The V1 client cleans texts and results itself, but not the arguments of calls; on openai-chat the"
-            " arguments are an escaped string, which is accepted."
-        ),
-        why="A tool or search string cut a character in half, or binary output was read as text.",
-        repair=(
-            "Each lone surrogate and NUL becomes U+FFFD; whole characters stay. Inside signed thinking nothing is"
-            " edited: the block goes as a whole."
-        ),
-        order=86,
-        find=find,
-    ),
-)
+    return "half a surrogate pair" if "\\ud" in text else "a NUL character"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sessions_app.domain import dialects
-from sessions_app.domain.rules.base import Facts
+from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import as_document, scan
 from sessions_app.domain.wire.target import Thinking
 from sessions_app.management.base import (

@@ -23,6 +23,7 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Session
+from sessions_app.ruletexts import rule_texts
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.reading import stored_id
 from sessions_app.services.repair.bench import Bench, OpenStore
@@ -194,7 +195,7 @@ class _Maker:
         after = None
         if plan is not None and plan.changes:
             after = scan(bench.after, target=bench.target, facts=bench.facts)
-        text = report(bench.decoded, before, plan, after, source=self.source)
+        text = report(bench.decoded, before, plan, after, texts=rule_texts(), source=self.source)
         return f"{text}\nSuture {__version__}, rules {rules_version()}.\n"
 
     def _export(self) -> Handed:

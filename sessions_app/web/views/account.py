@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from django.contrib.auth import login as start_login
 from django.contrib.auth import views as auth_views
 from django.contrib.auth.decorators import login_not_required
@@ -11,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from sessions_app.domain.rules import REGISTRY
+from sessions_app.ruletexts import rule_texts
 from sessions_app.services.access import LoginLinkRefused, login_link_use
 from sessions_app.web.columns import chosen_columns
 from sessions_app.web.context import SHORTCUTS, THEMES
@@ -60,5 +63,9 @@ def preferences(request: HtmxRequest) -> HttpResponse:
 
 @require_GET
 def help_page(request: HtmxRequest) -> HttpResponse:
-    rules = sorted(REGISTRY.values(), key=lambda rule: rule.code)
+    texts = rule_texts()
+    rules = [
+        {"code": code, "severity": rule.severity, "safety": rule.safety, **asdict(texts[code])}
+        for code, rule in sorted(REGISTRY.items())
+    ]
     return render(request, "help.html", {"rules": rules})

@@ -12,6 +12,7 @@ from sessions_app.domain import dialects
 from sessions_app.domain.locate import TEXT_LIMIT, Location, locate
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.models import Session
+from sessions_app.ruletexts import rule_title
 from sessions_app.selectors.locating import Raiser, sessions_raising
 from sessions_app.selectors.rows import session_rows
 from sessions_app.selectors.sessions import session_by_any_id
@@ -58,7 +59,7 @@ def _session(asked: str) -> tuple[Session | None, str]:
 
 
 def _reading(location: Location) -> Reading:
-    titles = tuple((code, REGISTRY[code].title) for code in location.faults if code in REGISTRY)
+    titles = tuple((code, rule_title(code)) for code in location.faults if code in REGISTRY)
     return Reading(
         location,
         present.PROTOCOL.get(location.protocol, location.protocol),

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_http_methods
 
 from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation
-from sessions_app.domain.rules import REGISTRY, Finding
+from sessions_app.domain.rules import Finding
 from sessions_app.domain.wish import NOTHING, Wish, WishError
+from sessions_app.ruletexts import rule_title
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.bench import Bench, session_bench
@@ -158,7 +159,7 @@ def _choosable(bench: Bench) -> list[Choosable]:
         if not asked or (not wish.findings and finding.severity == "info" and key not in taken):
             continue
         choice = wish.choices.get(key) or taken.get(key, NOTHING)
-        found.append(Choosable(finding, REGISTRY[finding.rule].title, choice, skipped.get(key, "")))
+        found.append(Choosable(finding, rule_title(finding.rule), choice, skipped.get(key, "")))
     return found[:100]
 
 

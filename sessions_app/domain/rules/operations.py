@@ -19,42 +19,43 @@ MAX_CALL_ID = 64
 
 
 def is_v2(message: Message) -> bool:
+    """It is a row of V2."""
     return message.generation > 0
 
 
 def delete_part(part: Part, why: str) -> Operation:
+    """The part goes."""
     return Operation("delete", "part", part.message_id, part.id, why=why)
 
 
+def delete_parts(parts: Iterable[Part], why: str) -> tuple[Operation, ...]:
+    """The parts go, all for one reason."""
+    return tuple(delete_part(part, why) for part in parts)
+
+
 def delete_message(message: Message, why: str) -> Operation:
+    """The message goes with its parts."""
     return Operation("delete", "message", message.id, why=why)
 
 
 def edit_part(part: Part, edits: Iterable[Edit], why: str) -> Operation:
+    """Changes fields of a part; what the edits do not name stays byte for byte."""
     return Operation("replace", "part", part.message_id, part.id, tuple(edits), why=why)
 
 
 def edit_message(message: Message, edits: Iterable[Edit], why: str) -> Operation:
+    """As ``edit_part`` for the message's own row."""
     return Operation("replace", "message", message.id, edits=tuple(edits), why=why)
 
 
 def edit_session(columns: Mapping[str, Any], why: str) -> Operation:
+    """Sets columns of the session's row."""
     return Operation("replace", "session", columns=columns, why=why)
 
 
 def replace_part(part: Part, data: Mapping[str, Any], why: str) -> Operation:
     """The part keeps its id and place and becomes something else as a whole."""
     return Operation("replace", "part", part.message_id, part.id, (Edit((), dict(data)),), why=why)
-
-
-def part_row_columns(message: Message, part_id: str, time: int) -> dict[str, Any]:
-    return {
-        "id": part_id,
-        "message_id": message.id,
-        "session_id": message.session_id,
-        "time_created": time,
-        "time_updated": time,
-    }
 
 
 def insert_part(
@@ -64,15 +65,8 @@ def insert_part(
     part_id = mint_between(after.id if after else None, before.id if before else None)
     neighbour = before or after
     time = part_time(neighbour, message) if neighbour else message.time_created
-    return Operation(
-        "insert",
-        "part",
-        message.id,
-        part_id,
-        data=data,
-        columns=part_row_columns(message, part_id, time),
-        why=why,
-    )
+    times = {"session_id": message.session_id, "time_created": time, "time_updated": time}
+    return _new_part(message.id, part_id, data, times, why)
 
 
 def insert_prompt(before: Message, text: Mapping[str, Any], why: str) -> tuple[Operation, ...]:
@@ -90,16 +84,13 @@ def insert_prompt(before: Message, text: Mapping[str, Any], why: str) -> tuple[O
     times = {"session_id": before.session_id, "time_created": time, "time_updated": time}
     return (
         Operation("insert", "message", message_id, data=data, columns={"id": message_id, **times}, why=why),
-        Operation(
-            "insert",
-            "part",
-            message_id,
-            part_id,
-            data=text,
-            columns={"id": part_id, "message_id": message_id, **times},
-            why=why,
-        ),
+        _new_part(message_id, part_id, text, times, why),
     )
+
+
+def _new_part(message_id: str, part_id: str, data: Mapping[str, Any], times: Mapping[str, Any], why: str) -> Operation:
+    columns = {"id": part_id, "message_id": message_id, **times}
+    return Operation("insert", "part", message_id, part_id, data=data, columns=columns, why=why)
 
 
 def part_time(part: Part, message: Message) -> int:
@@ -108,11 +99,20 @@ def part_time(part: Part, message: Message) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else message.time_created
 
 
+def started(tool: ToolPart) -> int | None:
+    """When the call began to run (ms), as its V1 state says."""
+    time = tool.state.get("time")
+    start = time.get("start") if isinstance(time, dict) else None
+    return start if isinstance(start, int) else None
+
+
 def call_id_path(message: Message) -> JsonPath:
+    """Where a call of this message keeps its call id."""
     return ("id",) if is_v2(message) else ("callID",)
 
 
 def name_path(message: Message) -> JsonPath:
+    """Where a call of this message keeps the name of its tool."""
     return ("name",) if is_v2(message) else ("tool",)
 
 
@@ -144,17 +144,14 @@ def close_tool(message: Message, tool: ToolPart, why: str) -> Operation:
 
 def _close_v1(message: Message, tool: ToolPart) -> list[Edit]:
     time = tool.state.get("time")
-    held_start = time.get("start") if isinstance(time, dict) else None
-    start = held_start if isinstance(held_start, int) else part_time(tool, message)
+    start = held if (held := started(tool)) is not None else part_time(tool, message)
     edits = [Edit(("state", "status"), "error"), Edit(("state", "error"), UNKNOWN_OUTCOME)]
     if not isinstance(tool.input, dict):
         edits += keep_raw_input(message, tool, {})
-    held = tool.state.get("metadata")
-    edits.append(
-        Edit(("state", "metadata", "interrupted"), True)
-        if isinstance(held, dict) or len(edits) > 2
-        else Edit(("state", "metadata"), {"interrupted": True})
-    )
+    if isinstance(tool.state.get("metadata"), dict) or len(edits) > 2:
+        edits.append(Edit(("state", "metadata", "interrupted"), True))
+    else:
+        edits.append(Edit(("state", "metadata"), {"interrupted": True}))
     end = max(last_time(message), start)
     if isinstance(time, dict):
         return [*edits, Edit(("state", "time", "start"), start), Edit(("state", "time", "end"), end)]
@@ -189,12 +186,16 @@ def keep_raw_input(message: Message, tool: ToolPart, value: dict[str, Any]) -> l
     edits = [Edit(("state", "input"), value)]
     if tool.input in (None, ""):
         return edits
-    holder = "metadata" if not is_v2(message) or message.generation >= 3 else "structured"
-    held = tool.state.get(holder)
     kept = tool.input if isinstance(tool.input, str) else dumps(tool.input)
-    if isinstance(held, dict):
-        return [*edits, Edit(("state", holder, "rawInput"), kept)]
-    return [*edits, Edit(("state", holder), {"rawInput": kept})]
+    return [*edits, keep_beside(message, tool, "rawInput", kept)]
+
+
+def keep_beside(message: Message, tool: ToolPart, key: str, value: Any) -> Edit:
+    """Keeps what a call held before in its metadata (V2 generations 1 and 2: ``structured``), which is not sent."""
+    holder = "structured" if 0 < message.generation < 3 else "metadata"
+    if isinstance(tool.state.get(holder), dict):
+        return Edit(("state", holder, key), value)
+    return Edit(("state", holder), {key: value})
 
 
 def parsed_object(text: str) -> dict[str, Any] | None:
