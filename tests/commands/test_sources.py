@@ -22,7 +22,7 @@ from sessions_app.management.serving import listen, only_server
 from sessions_app.models import Session, Source
 from sessions_app.services.database import database_is_there
 from sessions_app.services.repairing import Actor, RepairOptions, repair_apply
-from tests.services.factories import NOW
+from tests.factories.models import NOW
 
 ROOT = Path(__file__).parents[2]
 

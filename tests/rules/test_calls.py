@@ -7,8 +7,7 @@ import pytest
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.planning import applied, plan_dedupe, plan_drop
 from sessions_app.domain.wire.target import make_target
-
-from .build import (
+from tests.factories.sessions import (
     CHAT,
     CLAUDE,
     CLAUDE_THINKING,

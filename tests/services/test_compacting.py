@@ -29,6 +29,7 @@ from sessions_app.services.compacting import (
 from sessions_app.services.probing import ProbeRefused
 from sessions_app.services.repairing import Actor, repair_undo
 from sessions_app.services.writing import RepairRefused
+from tests.factories.corpus import NOW, attached, copied, session_of
 from tests.providers.scripted import (
     Answer,
     anthropic,
@@ -39,7 +40,6 @@ from tests.providers.scripted import (
     responses,
     scripted,
 )
-from tests.stores_of import NOW, attached, copied, session_of
 
 ACTOR = Actor("jane")
 SUMMARY = "## Goal\nList the files."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,14 @@ from sessions_app import stores
 from sessions_app.domain import rowdoc
 from sessions_app.services.filerepair import FileOptions, file_repair, file_undo
 from sessions_app.services.writing import journal
+from tests.each import for_each
 from tests.paths import CORPUS
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 SOURCES = [
     path
-    for pattern, step in (("*.db", 9), ("*.json", 11), ("*.storage.tgz", 3))
-    for path in sorted(CORPUS.glob(pattern))[::step]
+    for pattern in ("*.db", "*.json", "*.storage.tgz")
+    for path in sorted(CORPUS.glob(pattern))
     if path.name != "index.json"
 ]
 
@@ -38,7 +40,7 @@ def hashes(path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("safety", ["safe", "lossy"])
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+@for_each("source", SOURCES, name=attrgetter("name"), one_in=10)
 def test_repaired_once_twice_and_undone(source, safety, tmp_path, data_dir):
     (tmp_path / "store").mkdir()
     path = copied(source, tmp_path / "store")

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Finding, Repair, Session
-from tests.stores_of import attached
+from tests.factories.corpus import attached
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
