@@ -1,8 +1,10 @@
 # Every target works from nothing: it makes .venv first, with uv, which is fetched by pip where the machine has none.
+# `make run` installs what running needs; everything else installs the tools as well.
 UV_VERSION := 0.13.9
 UV := $(shell command -v uv 2>/dev/null || echo .venv-tools/bin/uv)
 PY := .venv/bin/python
 READY := .venv/.ready
+READY_TO_RUN := .venv/.ready-to-run
 
 CLIENT_VERSION := 1.18.33
 CLIENT := .local/client/node_modules/.bin/opencode
@@ -11,38 +13,60 @@ CLIENT := .local/client/node_modules/.bin/opencode
 SERVE ?=
 ARGS ?=
 JOBS ?= 2
+PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help setup run test test-postgres check lint format bench e2e client browser lock clean
+.PHONY: help setup setup-run run test test-all test-postgres coverage check lint format bench client browser lock clean
 
 help:
-	@echo "make run      open the dashboard (SERVE='PATH...' opens these)"
-	@echo "make test     checks and tests          make lint     checks and layout alone"
-	@echo "make e2e      all of it, with the real client and a browser"
-	@echo "make bench    figures of speed          make format   lay out the code"
-	@echo "make setup    the environment alone     make lock     pin the newest versions that fit"
+	@echo "make run       open the dashboard (SERVE='PATH...' opens these)"
+	@echo "make test      checks and tests, in minutes      make test-all  the rest: all data, fuzz, kills, real client"
+	@echo "make lint      checks and layout alone           make format    lay out the code"
+	@echo "make bench     figures of speed                  make coverage  both tests, and what they reach"
+	@echo "make setup     the environment alone             make lock      pin the newest versions that fit"
 
 setup: $(READY)
+
+setup-run: $(READY_TO_RUN)
 
 .venv-tools/bin/uv:
 	python3 -m venv .venv-tools
 	.venv-tools/bin/pip install --quiet uv==$(UV_VERSION)
 
-$(READY): requirements-dev.lock pyproject.toml .python-version $(filter .venv-tools/%,$(UV))
+# $(call install,LOCK): the environment is what the lock says, and this checkout.
+define install
 	test -x $(PY) || $(UV) venv --quiet .venv
-	$(UV) pip sync --quiet --compile-bytecode --python $(PY) --require-hashes requirements-dev.lock
-	$(UV) pip install --quiet --python $(PY) --no-deps --no-build-isolation --editable .
-	touch $(READY)
+	$(UV) pip sync --quiet --compile-bytecode --python $(PY) --require-hashes $(1)
+	$(UV) pip install --quiet --python $(PY) --no-deps --build-constraints requirements-dev.lock --editable .
+endef
 
-run: setup
+$(READY): requirements-dev.lock pyproject.toml .python-version $(filter .venv-tools/%,$(UV))
+	$(call install,requirements-dev.lock)
+	touch $(READY_TO_RUN) $(READY)
+
+# The tools stay where they are installed already.
+$(READY_TO_RUN): requirements.lock pyproject.toml .python-version $(filter .venv-tools/%,$(UV))
+	$(call install,$(if $(wildcard $(READY)),requirements-dev.lock,requirements.lock))
+	touch $(READY_TO_RUN)
+
+run: setup-run
 	.venv/bin/suture serve $(SERVE)
 
+# What a change is likely to break: every test that is quick, a part of the large collections, a browser's journeys.
 test: check
-	$(PY) -m pytest -n $(JOBS) $(ARGS)
+	$(PYTEST) -m "not exhaustive" $(ARGS)
+
+# What `make test` leaves out or looks at in part: all goldens and corpus entries, many examples, kills, speed, every page.
+test-all: setup client browser
+	$(PYTEST) --everything -m "exhaustive or partly" $(ARGS)
+
+coverage: setup client browser
+	$(PYTEST) --cov=sessions_app --cov-report= -m "not exhaustive" $(ARGS)
+	$(PYTEST) --cov=sessions_app --cov-append --cov-report=term:skip-covered --everything -m "exhaustive or partly" $(ARGS)
 
 # The tests that reach the database, once more on PostgreSQL; SUTURE_DATABASE_URL names an empty one.
 test-postgres: setup
 	@test -n "$(SUTURE_DATABASE_URL)" || { echo "set SUTURE_DATABASE_URL=postgresql://user@host/name" >&2; exit 2; }
-	$(PY) -m pytest -n $(JOBS) -m "django_db and not e2e and not client" $(ARGS)
+	$(PYTEST) -m "django_db and not e2e and not client" $(ARGS)
 
 check: setup
 	.venv/bin/ruff check .
@@ -60,9 +84,6 @@ format: setup
 
 bench: setup
 	$(PY) -m bench
-
-e2e: setup client browser
-	SUTURE_E2E=all $(PY) -m pytest -n $(JOBS) -m "e2e or client" $(ARGS)
 
 # The real opencode, in a private folder. Its one install script puts the machine's own program in place; newer npm leaves it out.
 client: $(CLIENT)

@@ -18,24 +18,12 @@ from django.utils import timezone
 from sessions_app.models import ApiToken, AuditEntry, Session
 from sessions_app.services.access import token_create
 from sessions_app.services.bulk import PRESETS
-from tests.stores_of import session_of
+from tests.factories.corpus import session_of
 
 pytestmark = pytest.mark.django_db
 
 admin.autodiscover()  # as the urls do when the first page is asked for
 MODELS = list(apps.get_app_config("sessions_app").get_models())
-
-
-@pytest.fixture
-def alice() -> User:
-    return User.objects.create_superuser("alice", password="alice")
-
-
-@pytest.fixture
-def visitor(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture

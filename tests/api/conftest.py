@@ -11,12 +11,6 @@ from sessions_app.services.access import token_create
 
 
 @pytest.fixture
-def alice(db: None) -> User:
-    """May do everything."""
-    return User.objects.create_superuser("alice", password="alice")
-
-
-@pytest.fixture
 def bob(db: None) -> User:
     """Signed in, without any permission."""
     return User.objects.create_user("bob", password="bob")

@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Probe
+from tests.factories.corpus import session_of
 from tests.providers.scripted import Answer, chat_end, chat_text, scripted
 from tests.services.test_probing import ACCEPTED, place, refused  # noqa: F401  a fixture
-from tests.stores_of import session_of
 
 SUMMARY = Answer((*chat_text("## Goal\n", "List files."), *chat_end()))
 

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Session
-from tests.stores_of import session_of
+from tests.factories.corpus import session_of
 
 pytestmark = pytest.mark.django_db
 

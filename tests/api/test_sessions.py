@@ -11,8 +11,8 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import Session
+from tests.factories.corpus import attached, copied, session_of
 from tests.paths import CORPUS
-from tests.stores_of import attached, copied, session_of
 
 pytestmark = pytest.mark.django_db
 

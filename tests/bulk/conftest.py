@@ -5,25 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 
 from sessions_app.models import Source
-from tests.stores_of import attached
+from tests.factories.corpus import attached
 
 from .store import many
-
-
-@pytest.fixture
-def alice(db: None) -> User:
-    return User.objects.create_superuser("alice", password="alice")
-
-
-@pytest.fixture
-def visitor(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from sessions_app.services.bulk import (
 )
 from sessions_app.services.bulkpreview import bulk_preview
 from sessions_app.services.bulkrun import LEASE, bulk_abandoned, bulk_run_chunk, bulk_unfinished
-from tests.stores_of import NOW
+from tests.factories.corpus import NOW
 
 from .store import dump
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +16,9 @@ from tests.client.suture import Suture
 
 from .store import dump, many
 
-SESSIONS = 1000 if os.environ.get("SUTURE_E2E") == "all" else 60
+pytestmark = pytest.mark.exhaustive
+
+SESSIONS = 1000
 
 START = """
 from django.utils import timezone

@@ -16,12 +16,15 @@ from tests.client.opencode import ROOT
 @dataclass(frozen=True)
 class Suture:
     data: Path
+    provider: str = ""
+    """Where the provider ``fake`` is, for commands that ask it."""
 
     @property
     def environment(self) -> dict[str, str]:
         """Nothing of Suture's own settings is handed down: its database is the one in its data directory."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("SUTURE_")}
-        return {**kept, "SUTURE_DATA_DIR": str(self.data)}
+        fake = {"SUTURE_PROVIDER_FAKE_URL": f"{self.provider}/v1", "SUTURE_PROVIDER_FAKE_KEY": "secret-key"}
+        return {**kept, "SUTURE_DATA_DIR": str(self.data), **(fake if self.provider else {})}
 
     def run(self, *arguments: str, timeout: float = 120) -> tuple[int, str, str]:
         """Exit code, stdout, stderr."""

@@ -11,7 +11,7 @@ from tests.client.opencode import Client
 from tests.client.provider import ANSWER, Provider
 from tests.paths import CORPUS
 
-pytestmark = pytest.mark.client
+pytestmark = [pytest.mark.client, pytest.mark.exhaustive]
 
 
 @pytest.mark.parametrize("name", ["clean", "think_clean"])

@@ -15,12 +15,13 @@ from sessions_app.domain.wire.target import make_target
 from sessions_app.stores.fileturns import FileTurnStore
 from tests.client.opencode import Client
 from tests.client.provider import ANSWER, Provider
-from tests.commands.test_engine_commands import SUMMARY, suture
+from tests.client.suture import Suture
+from tests.commands.test_engine_commands import SUMMARY
 from tests.paths import CORPUS
 from tests.processor.surroundings import World, broken, call, reply, text
 from tests.providers.scripted import scripted
 
-pytestmark = pytest.mark.client
+pytestmark = [pytest.mark.client, pytest.mark.exhaustive]
 
 
 def said(message: dict[str, Any]) -> str:
@@ -38,9 +39,8 @@ def test_a_session_that_the_client_cannot_compact_is_compacted_and_resumed(
         assert [request.error for request in strict.turns() if request.error], "it is blocked before"
         strict.requests.clear()
     with scripted(SUMMARY) as served:
-        done = suture("compact", str(opencode.database), "--send", "--json", url=served.url, data=tmp_path / "suture")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["accepted"] is True
+        done = Suture(tmp_path / "suture", served.url).json("compact", str(opencode.database), "--send")
+    assert done["accepted"] is True
 
     run = opencode.go_on(session)
 
@@ -61,7 +61,7 @@ def test_a_session_that_the_client_cannot_compact_is_compacted_and_resumed(
 def test_the_client_exports_a_session_that_suture_compacted(opencode: Client, strict: Provider, tmp_path: Any) -> None:
     session = opencode.take(CORPUS / "clean.db")
     with scripted(SUMMARY) as served:
-        suture("compact", str(opencode.database), "--send", url=served.url, data=tmp_path / "suture")
+        Suture(tmp_path / "suture", served.url).json("compact", str(opencode.database), "--send")
 
     export = json.loads(opencode.export(session, tmp_path / "export.json").read_text())
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.client.strict import anthropic_error, chat_error
-from tests.paths import CORPUS
+from tests.each import for_each
+from tests.factories.recordings import RECORDINGS
 
-RECORDINGS = sorted(path.stem for path in (CORPUS / "next").glob("*.json"))
 
-
-@pytest.mark.parametrize("name", RECORDINGS)
+@for_each("name", RECORDINGS)
 def test_the_verdict_of_a_recording_comes_out_again(name: str) -> None:
-    recorded = json.loads((CORPUS / "next" / f"{name}.json").read_text())
+    recorded = RECORDINGS[name]
     if "path" not in recorded:
         assert recorded["error"] == "no model request was sent"
         return

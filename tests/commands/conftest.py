@@ -7,14 +7,6 @@ import pytest
 
 from tests.paths import CORPUS
 
-from .running import Suture
-
-
-@pytest.fixture
-def suture(monkeypatch, capsys, data_dir) -> Suture:
-    """Runs a command with a data directory of its own."""
-    return Suture(monkeypatch, capsys)
-
 
 @pytest.fixture
 def poisoned(tmp_path) -> Path:

@@ -1,4 +1,8 @@
-"""Commands as a user runs them: arguments in; exit code, stdout and stderr out."""
+"""Commands as a user runs them, in this process: arguments in; exit code, stdout and stderr out.
+
+A process of its own (``tests/client/suture.py``) is for what is about the process: its start, signals and its own
+database.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+
+from sessions_app.cli import main
 
 
 @dataclass(frozen=True)
@@ -27,21 +32,21 @@ class Run:
 
 
 class Suture:
+    """The console script's entry, with streams of its own."""
+
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.monkeypatch, self.capsys = monkeypatch, capsys
 
-    def __call__(self, name: str, *arguments: object, stdin: str | bytes = b"") -> Run:
+    def __call__(self, *arguments: object, stdin: str | bytes = b"") -> Run:
         raw = stdin.encode() if isinstance(stdin, str) else stdin
         self.capsys.readouterr()
-        words = ""
         with self.monkeypatch.context() as patched:
             patched.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8"))
+            # A command's end is not this process's: the test's own connection and transaction stay.
+            patched.setattr("django.core.management.base.connections.close_all", lambda: None)
             try:
-                call_command(name, *map(str, arguments))
-                code = 0
+                code = main([str(argument) for argument in arguments])
             except SystemExit as ended:
                 code = int(ended.code or 0)
-            except CommandError as refused:
-                code, words = refused.returncode, str(refused)
         captured = self.capsys.readouterr()
-        return Run(code, captured.out, captured.err + words)
+        return Run(code, captured.out, captured.err)

@@ -4,11 +4,9 @@ results on stdout."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -17,6 +15,8 @@ import pytest
 from sessions_app import samples, stores
 from sessions_app.domain import rowdoc
 from sessions_app.stores.holders import Holder
+from tests.client.suture import Suture
+from tests.factories.killing import Killed, killed_at
 from tests.paths import CASES, CORPUS, GOLDENS
 
 ROOT = Path(__file__).parents[2]
@@ -199,21 +199,14 @@ def test_stored_text_cannot_steer_the_terminal(suture, poisoned):
 
 
 def test_the_program_itself_keeps_streams_and_codes_apart(poisoned, tmp_path):
-    def program(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "SUTURE_DATA_DIR": str(tmp_path / "data")}
-        return subprocess.run(
-            [sys.executable, "-m", "sessions_app", *arguments],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
+    program = Suture(tmp_path / "data")
 
-    found, bad = program("scan", str(poisoned), "--json"), program("scan", "--bogus")
+    code, out, err = program.run("scan", str(poisoned), "--json")
+    bad_code, bad_out, _ = program.run("scan", "--bogus")
 
-    assert (found.returncode, found.stderr) == (1, "")
-    assert json.loads(found.stdout)["sessions"][0]["health"] == "blocked"
-    assert (bad.returncode, bad.stdout) == (2, "")
+    assert (code, err) == (1, "")
+    assert json.loads(out)["sessions"][0]["health"] == "blocked"
+    assert (bad_code, bad_out) == (2, "")
     assert not (tmp_path / "data" / "suture.db").exists()
 
 
@@ -246,22 +239,14 @@ def test_a_rule_that_nobody_knows_is_bad_usage_and_the_one_that_was_meant_is_nam
 
 
 def test_repair_and_undo_leave_no_database_of_ours_behind(poisoned, tmp_path):
-    def program(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "SUTURE_DATA_DIR": str(tmp_path / "data")}
-        return subprocess.run(
-            [sys.executable, "-m", "sessions_app", *arguments],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-
+    program = Suture(tmp_path / "data")
     before = content(poisoned)
-    (name,) = json.loads(program("repair", str(poisoned), "--json").stdout)["repairs"]
-    changed = content(poisoned) != before
-    undo = program("undo", name)
 
-    assert (changed, undo.returncode, undo.stderr) == (True, 0, "")
+    (name,) = program.json("repair", str(poisoned))["repairs"]
+    changed = content(poisoned) != before
+    code, _, err = program.run("undo", name)
+
+    assert (changed, code, err) == (True, 0, "")
     assert content(poisoned) == before
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["backups", "journal"]
 
@@ -560,21 +545,10 @@ def test_scan_tells_of_a_damaged_database(suture, poisoned):
     [("prepared", "the file has the old state"), ("committed", "the file has the new state")],
 )
 def test_a_repair_killed_half_way_is_told_by_the_next_command(suture, poisoned, monkeypatch, step, words):
-    class Killed(BaseException):
-        pass
-
     before = content(poisoned)
-    real = stores.Store.apply
-
-    def apply(self, changes, **given):
-        def at(name: str) -> None:
-            if name == step:
-                raise Killed
-
-        return real(self, changes, **given | {"at": at})
 
     with monkeypatch.context() as patched:
-        patched.setattr(stores.Store, "apply", apply)
+        killed_at(patched, step)
         with pytest.raises(Killed):
             suture("repair", poisoned)
 

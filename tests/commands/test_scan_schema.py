@@ -10,6 +10,7 @@ import pytest
 
 import sessions_app
 from sessions_app import samples
+from tests.each import for_each, stem
 from tests.paths import CASES, CORPUS
 
 SCHEMA = json.loads((Path(sessions_app.__file__).parent / "schemas" / "scan.schema.json").read_text())
@@ -21,14 +22,14 @@ def test_the_schema_itself_is_valid():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("*.json")), ids=lambda path: path.stem[:40])
+@for_each("path", sorted(CASES.glob("*.json")), name=stem)
 def test_every_case_gives_a_valid_document(suture, path):
     run = suture("scan", "-", "--json", stdin=json.dumps(json.loads(path.read_text())["input"]))
 
     VALIDATOR.validate(run.json)
 
 
-@pytest.mark.parametrize("path", sorted(CORPUS.glob("*.db"))[::15], ids=lambda path: path.stem)
+@for_each("path", sorted(CORPUS.glob("*.db")), name=stem, one_in=20)
 def test_databases_of_the_real_client_give_valid_documents(suture, path):
     VALIDATOR.validate(suture("scan", path, "--json").json)
 

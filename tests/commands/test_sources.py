@@ -24,7 +24,7 @@ from sessions_app.models import Session, Source
 from sessions_app.services.actor import Actor
 from sessions_app.services.database import database_is_there
 from sessions_app.services.repair.apply import repair_apply
-from tests.services.factories import NOW
+from tests.factories.models import NOW
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,8 +6,6 @@ import copy
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from sessions_app.domain import dialects
 from sessions_app.domain.bodies import Requests
 from sessions_app.domain.judging import verdict, verdicts
@@ -16,6 +14,7 @@ from sessions_app.domain.wire.lowered import BlockOrigins, LoweringError, Origin
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.target import default_target, infer_target
 from sessions_app.stores import open_store
+from tests.each import for_each, stem
 from tests.paths import CORPUS
 
 STORES = sorted(CORPUS.glob("*.db"))
@@ -27,7 +26,7 @@ def sessions(path: Path) -> Iterator[Session]:
             yield dialects.decode(rows)
 
 
-@pytest.mark.parametrize("path", STORES, ids=lambda path: path.stem)
+@for_each("path", STORES, name=stem, one_in=4)
 def test_verdicts_from_one_lowering_are_those_of_a_lowering_each(path: Path) -> None:
     for session in sessions(path):
         own = infer_target(session)

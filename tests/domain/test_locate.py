@@ -10,7 +10,7 @@ import pytest
 from sessions_app.domain.judging import verdict
 from sessions_app.domain.locate import locate, raised_by
 from sessions_app.domain.wire.target import make_target, parse_target
-from tests.domain.v1rows import FINISH, START, assistant, session, text, tool, user
+from tests.factories.v1rows import FINISH, START, assistant, session, text, tool, user
 from tests.protocols import histories as made
 from tests.protocols import test_anthropic, test_bedrock, test_chat, test_gemini, test_responses
 

@@ -14,7 +14,8 @@ from sessions_app.domain.model import OtherPart
 from sessions_app.domain.repair import REMOVE, Edit, Operation, OperationError, inverted
 from sessions_app.domain.rowdoc import parse_value, rows_hash
 from sessions_app.domain.turns import attempts, steps, turns
-from tests.domain.v1rows import FINISH, START, assistant, corpus_rows, index, session, text, tool, user
+from tests.factories.recordings import INDEX, corpus_rows
+from tests.factories.v1rows import FINISH, START, assistant, session, text, tool, user
 from tests.paths import CASES
 
 
@@ -33,7 +34,7 @@ def test_a_case_whose_assistant_has_no_agent_is_told_with_row_and_path():
 def test_rows_that_the_client_wrote_have_no_fault():
     written = [
         e
-        for e in index().values()
+        for e in INDEX.values()
         if e.get("session") and f"{e['name']}.db" in e["files"] and not e["name"].startswith("v1_")
     ]
     assert len(written) > 50

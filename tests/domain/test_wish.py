@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.domain.planning import applied, plan
 from sessions_app.domain.wish import DROP, Wish, WishError
-from tests.rules.build import KIMI, V1, V2, data_of, findings, finish, start, tool
+from tests.factories.sessions import KIMI, V1, V2, data_of, findings, finish, start, tool
 
 
 def test_every_name_that_nothing_knows_is_told_at_once_with_what_was_probably_meant() -> None:

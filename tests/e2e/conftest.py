@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from sessions_app.models import Session, Source
 from tests.bulk.store import many
-from tests.stores_of import attached
+from tests.factories.corpus import attached
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = [

@@ -14,7 +14,7 @@ from sessions_app.domain.wish import Wish
 from sessions_app.models import Finding, IgnoredFinding, Part, Repair, RepairBatch, SavedView, Session, Source
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair.apply import repair_apply
-from tests.services.factories import NOW
+from tests.factories.models import NOW
 
 from .conftest import opened
 
@@ -117,6 +117,7 @@ def every(places: dict[str, str]) -> Iterator[tuple[str, str]]:
     return iter(places.items())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_page_passes_axe(
     chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], places: dict[str, str], theme: str
@@ -139,6 +140,7 @@ def test_every_page_passes_axe(
     assert faults == []
 
 
+@pytest.mark.exhaustive
 def test_axe_finds_a_planted_fault(page: Page) -> None:
     page.goto("/login/")
     page.evaluate("document.querySelector('main').innerHTML = '<img src=\"/static/img/favicon.svg\">'")
@@ -148,6 +150,7 @@ def test_axe_finds_a_planted_fault(page: Page) -> None:
     assert "image-alt" in [item["id"] for item in result["violations"]]
 
 
+@pytest.mark.exhaustive
 def test_every_page_fits_into_320_pixels(
     chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], places: dict[str, str]
 ) -> None:
@@ -163,6 +166,7 @@ def test_every_page_fits_into_320_pixels(
     assert wide == {}
 
 
+@pytest.mark.exhaustive
 def test_every_page_has_one_main_heading_and_its_landmarks(
     chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], places: dict[str, str]
 ) -> None:

@@ -17,7 +17,8 @@ from sessions_app.domain.handback.redact import bundle, redacted
 from sessions_app.domain.protocols.media import sniff
 from sessions_app.domain.rowdoc import parse, parse_value
 from sessions_app.domain.scan import scan
-from tests.lowering_v2.goldens import Golden, goldens
+from tests.each import for_each, stem
+from tests.factories.goldens import Golden, goldens
 from tests.paths import CASES, CORPUS
 
 NAMES = sorted(path.name for path in CORPUS.glob("*.db"))
@@ -29,12 +30,12 @@ def rows_of(path: Path) -> Any:
         return next(store.read_all())
 
 
-@pytest.mark.parametrize("case", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)
+@for_each("case", sorted(CASES.glob("*.json")), name=stem)
 def test_a_case_shows_the_same_findings_when_masked(case: Path) -> None:
     _same_findings(parse_value(json.loads(case.read_text("utf-8"))["input"]))
 
 
-@pytest.mark.parametrize("name", NAMES[::4])
+@for_each("name", NAMES, one_in=8)
 def test_a_recorded_session_shows_the_same_findings_when_masked(name: str) -> None:
     _same_findings(rows_of(CORPUS / name))
 
@@ -214,7 +215,7 @@ def test_a_number_as_text_stays_a_number(text: str) -> None:
     json.loads(Masker(b"key").text(text))
 
 
-@pytest.mark.parametrize("golden", goldens()[::25], ids=repr)
+@for_each("golden", goldens(), name=repr, one_in=25)
 def test_v2_histories_show_the_same_findings_when_masked(golden: Golden) -> None:
     assert json.loads(bundle(golden.rows(), {}))["suture_bundle"]["not_reproduced"] == []
 

@@ -23,7 +23,7 @@ from .sqlite import PROGRAM, run
 
 __all__ = ["opencode", "strict"]
 
-pytestmark = pytest.mark.client
+pytestmark = [pytest.mark.client, pytest.mark.exhaustive]
 
 
 def listed(client: Client) -> list[str]:

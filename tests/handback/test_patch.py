@@ -9,12 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app import stores
 from sessions_app.domain.repair import RowChange
 from sessions_app.services.handback.patch import patch_sql, undo_sql
+from tests.examples import one_in
 from tests.paths import CORPUS
 
 from .sqlite import PROGRAM, change, rows, run
@@ -181,7 +182,7 @@ _value = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@one_in(4)
 @given(before=_value, after=_value)
 def test_every_value_is_written_and_put_back_byte_for_byte(tmp_path_factory, before, after) -> None:
     database = _table(tmp_path_factory.mktemp("values") / "t.db")

@@ -20,8 +20,8 @@ from sessions_app.domain.handback.relink import place_of, relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.domain.rowdoc import parse_value
 from sessions_app.models import AuditEntry, Repair, Session, Source
+from tests.factories.corpus import attached, copied
 from tests.paths import CORPUS
-from tests.stores_of import attached, copied
 
 from .sqlite import change, rows
 

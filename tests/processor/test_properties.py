@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.domain import dialects
@@ -96,7 +96,6 @@ def run(scripts: list[list[Event | Exception]], store: MemoryStore, shape: V1Sha
     return world
 
 
-@settings(max_examples=300, deadline=None)
 @given(SCRIPTS, st.sampled_from([0, 0, 0, 15, 40]))
 def test_any_stream_leaves_a_v1_session_that_providers_accept(
     scripts: list[list[Event | Exception]], abort: int
@@ -121,7 +120,6 @@ def test_any_stream_leaves_a_v1_session_that_providers_accept(
     assert not leftovers & {finding.rule for finding in found}
 
 
-@settings(max_examples=150, deadline=None)
 @given(SCRIPTS, st.sampled_from([2, 3]), st.sampled_from([0, 0, 25]))
 def test_any_stream_leaves_a_v2_session_that_providers_accept(
     scripts: list[list[Event | Exception]], generation: int, abort: int
@@ -138,7 +136,6 @@ def test_any_stream_leaves_a_v2_session_that_providers_accept(
     assert world.store.violations(CHAT) == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(SCRIPTS)
 def test_what_was_published_is_what_was_waited_for(scripts: list[list[Event | Exception]]) -> None:
     world = run(scripts, MemoryStore(), V1Shape(), 0)
@@ -149,7 +146,6 @@ def test_what_was_published_is_what_was_waited_for(scripts: list[list[Event | Ex
             assert part["type"] != "tool" or part["state"]["status"] in ("completed", "error")
 
 
-@settings(max_examples=100, deadline=None)
 @given(SCRIPTS, st.integers(min_value=1, max_value=60))
 def test_a_crash_at_any_write_leaves_a_history_that_the_client_can_go_on_from(
     scripts: list[list[Event | Exception]], survives: int

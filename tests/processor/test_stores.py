@@ -20,10 +20,10 @@ from sessions_app.services.mirrorturns import MirrorRefused, MirrorTurnStore
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.changes import GuardRefused
 from sessions_app.stores.fileturns import FileTurnStore
+from tests.factories.corpus import NOW, session_of
 from tests.paths import CORPUS
 from tests.processor.surroundings import World, broken, call, reply, text
 from tests.providers.scripted import Answer, chat_call, chat_end, chat_text, scripted
-from tests.stores_of import NOW, session_of
 
 FAILING_THEN_TOOL_THEN_TEXT: list[list[Event | Exception]] = [
     [StepStart(), *text("half"), broken()],

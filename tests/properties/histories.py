@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.model import Session
 from sessions_app.domain.wire.target import Target
-from tests.rules.build import (
+from tests.factories.sessions import (
     BEDROCK,
     CHAT,
     CLAUDE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.domain import dialects, planning
@@ -20,9 +20,6 @@ from tests.properties.histories import again, healthy_sessions, v1_sessions, v2_
 
 ANY = st.one_of(v1_sessions(), v2_sessions())
 LEVELS = st.sampled_from(["safe", "lossy"])
-QUICK = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
 
 
 def repaired(session: Session, target: Target, safety: str) -> tuple[Plan, Session]:
@@ -30,7 +27,6 @@ def repaired(session: Session, target: Target, safety: str) -> tuple[Plan, Sessi
     return plan, planning.applied(session, plan.changes)
 
 
-@QUICK
 @given(ANY, LEVELS)
 def test_a_second_plan_is_empty(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
@@ -39,7 +35,6 @@ def test_a_second_plan_is_empty(made: tuple[Session, Target], safety: str) -> No
     assert not plan.operations, plan.findings
 
 
-@QUICK
 @given(ANY, LEVELS)
 def test_undo_restores_every_byte_of_every_row(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
@@ -48,7 +43,6 @@ def test_undo_restores_every_byte_of_every_row(made: tuple[Session, Target], saf
     assert all(change.before != change.after for change in plan.changes)
 
 
-@QUICK
 @given(healthy_sessions(), LEVELS)
 def test_a_healthy_session_yields_no_operation_and_no_finding(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
@@ -57,7 +51,6 @@ def test_a_healthy_session_yields_no_operation_and_no_finding(made: tuple[Sessio
     assert not repaired(session, target, safety)[0].operations
 
 
-@QUICK
 @given(ANY)
 def test_after_all_safe_repairs_no_safe_rule_is_left(made: tuple[Session, Target]) -> None:
     session, target = made
@@ -66,7 +59,6 @@ def test_after_all_safe_repairs_no_safe_rule_is_left(made: tuple[Session, Target
     assert not left, (left, plan.skipped)
 
 
-@QUICK
 @given(ANY)
 def test_after_all_repairs_what_still_refuses_it_is_left_to_the_user(made: tuple[Session, Target]) -> None:
     session, target = made
@@ -77,7 +69,6 @@ def test_after_all_repairs_what_still_refuses_it_is_left_to_the_user(made: tuple
     assert result.health != "blocked" or any(finding.safety == "manual" for finding in result.findings)
 
 
-@QUICK
 @given(ANY)
 def test_safe_repairs_lose_no_completed_output_and_no_text(made: tuple[Session, Target]) -> None:
     session, target = made
@@ -86,7 +77,6 @@ def test_safe_repairs_lose_no_completed_output_and_no_text(made: tuple[Session, 
     assert {clean(said) for said in texts(session, "user")} <= {clean(said) for said in texts(after, "user")}
 
 
-@QUICK
 @given(ANY, LEVELS)
 def test_signed_thinking_stays_byte_for_byte_or_goes(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
@@ -95,7 +85,6 @@ def test_signed_thinking_stays_byte_for_byte_or_goes(made: tuple[Session, Target
     assert not Counter(signed(after)) - before
 
 
-@QUICK
 @given(ANY, LEVELS)
 def test_nothing_becomes_completed_and_no_output_is_made_up(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
@@ -104,7 +93,6 @@ def test_nothing_becomes_completed_and_no_output_is_made_up(made: tuple[Session,
     assert set(outputs(after)) <= {*outputs(session), *late}
 
 
-@QUICK
 @given(ANY, LEVELS)
 def test_repaired_rows_fit_the_schema_no_worse_than_before(made: tuple[Session, Target], safety: str) -> None:
     session, target = made
@@ -115,7 +103,6 @@ def test_repaired_rows_fit_the_schema_no_worse_than_before(made: tuple[Session, 
         assert [row["id"] for row in after.rows.session_message] == [row["id"] for row in session.rows.session_message]
 
 
-@QUICK
 @given(ANY, st.sampled_from(sorted(REGISTRY)))
 def test_a_plan_for_one_rule_carries_out_that_rule_alone(made: tuple[Session, Target], code: str) -> None:
     session, target = made

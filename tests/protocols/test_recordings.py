@@ -3,19 +3,15 @@ for word."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
-
-import pytest
 
 from sessions_app.domain.locate import locate
 from sessions_app.domain.protocols import judge
 from sessions_app.domain.wire.lowered import Body
-from sessions_app.domain.wire.target import make_target
 from sessions_app.domain.wire.verdict import Verdict
-from tests.paths import CORPUS
+from tests.each import for_each
+from tests.factories.recordings import RECORDINGS, named_target
 
-RECORDINGS = {path.stem: json.loads(path.read_text()) for path in sorted((CORPUS / "next").glob("*.json"))}
 SENT = {name: recording for name, recording in RECORDINGS.items() if recording["requests"]}
 
 ANOTHER_REQUEST = {"compact_killed", "v1_sumreq_tools_chat", "v1_sumreq_user_chat"}
@@ -27,8 +23,7 @@ NEVER_IN_SOFT = {"A7", "A28", "A31", "O9", "O10"}
 
 
 def judged(recording: dict[str, Any]) -> Verdict:
-    provider, _, model = recording["model"].partition("/")
-    target = make_target(provider, model, "on" if recording["think"] else "off", recording["path"])
+    target = named_target(recording)
     system = [{"role": "system", "content": "system"}] if recording["path"] == "openai-chat" else []
     return judge(Body(recording["path"], {"messages": system + recording["messages"]}), target)
 
@@ -38,7 +33,7 @@ def test_most_of_the_corpus_has_a_recorded_request() -> None:
     assert sum(not recording["accepted"] for recording in SENT.values()) > 20
 
 
-@pytest.mark.parametrize("name", SENT)
+@for_each("name", SENT)
 def test_a_recorded_request_gets_the_recorded_answer(name: str) -> None:
     recording = SENT[name]
     verdict = judged(recording)
@@ -46,7 +41,7 @@ def test_a_recorded_request_gets_the_recorded_answer(name: str) -> None:
     assert (verdict.violations[0].error if verdict.violations else None) == recording["error"]
 
 
-@pytest.mark.parametrize("name", sorted(set(SENT) - ANOTHER_REQUEST))
+@for_each("name", sorted(set(SENT) - ANOTHER_REQUEST))
 def test_what_the_strict_provider_calls_soft_is_a_warning_at_the_same_place(name: str) -> None:
     recording = SENT[name]
     wanted = sorted(soft.split(":")[0] for soft in recording["soft"])
@@ -68,7 +63,7 @@ def _place(position: str) -> str:
     return f"message[{number}]" if number != position else position
 
 
-@pytest.mark.parametrize("name", [name for name, recording in SENT.items() if recording["error"]])
+@for_each("name", [name for name, recording in SENT.items() if recording["error"]])
 def test_the_recorded_error_is_read_as_the_rule_that_raises_it(name: str) -> None:
     reading = locate(SENT[name]["error"])[0]
     assert judged(SENT[name]).violations[0].rule in reading.rules

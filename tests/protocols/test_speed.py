@@ -106,6 +106,7 @@ CASES = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("build", "called"), CASES, ids=lambda case: getattr(case, "__name__", "") or getattr(case, "profile", "")
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .build import (
+from tests.factories.sessions import (
     CLAUDE,
     KIMI,
     V1,

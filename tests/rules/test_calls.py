@@ -8,8 +8,7 @@ from sessions_app.domain.lowering import lower
 from sessions_app.domain.planning import applied, plan
 from sessions_app.domain.wire.target import make_target
 from sessions_app.domain.wish import DEDUPE, DROP
-
-from .build import (
+from tests.factories.sessions import (
     CHAT,
     CLAUDE,
     CLAUDE_THINKING,

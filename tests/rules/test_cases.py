@@ -16,6 +16,7 @@ from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target, parse_target
 from sessions_app.domain.wish import Wish
+from tests.each import for_each
 from tests.paths import CASES
 
 ALL = {path.stem[:2]: json.loads(path.read_text()) for path in sorted(CASES.glob("*.json"))}
@@ -47,13 +48,13 @@ def unchanged_but(number: str, after: Session, *ids: str) -> bool:
     return kept == now
 
 
-@pytest.mark.parametrize("number", ALL)
+@for_each("number", ALL)
 def test_the_findings_of_a_case_are_found(number: str) -> None:
     session, target = load(number)
     assert set(ALL[number]["findings"]) <= {finding.rule for finding in scan(session, target).findings}
 
 
-@pytest.mark.parametrize("number", ALL)
+@for_each("number", ALL)
 @pytest.mark.parametrize("safety", ["safe", "lossy"])
 def test_a_second_run_finds_nothing_but_open_choices_and_undo_restores_every_row(number: str, safety: str) -> None:
     session, target = load(number)

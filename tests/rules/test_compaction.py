@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from .build import CHAT, V1, codes, data_of, finish, found, message_ids, repaired, scanned, start, text
+from tests.factories.sessions import (
+    CHAT,
+    V1,
+    codes,
+    data_of,
+    finish,
+    found,
+    message_ids,
+    repaired,
+    scanned,
+    start,
+    text,
+)
 
 FAILED = {"name": "APIError", "data": {"message": "overloaded"}}
 

@@ -20,7 +20,8 @@ from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target, parse_target
 from sessions_app.domain.wish import Wish
-from tests.lowering_v2.goldens import Golden, goldens
+from tests.each import for_each
+from tests.factories.goldens import Golden, goldens
 
 FOLDER = Path(__file__).parent / "derived"
 CASES = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
@@ -71,7 +72,7 @@ def check_row(change: RowChange, wanted: dict[str, Any]) -> None:
     assert differing - containers <= named, differing - named
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_what_the_text_says_is_found_and_no_more_is_claimed(name: str) -> None:
     session, target = load(name)
     case = CASES[name]
@@ -85,8 +86,9 @@ def test_what_the_text_says_is_found_and_no_more_is_claimed(name: str) -> None:
         assert result.health == case["health"], result.reasons
 
 
-@pytest.mark.parametrize(("name", "index"), RUNS)
-def test_a_repair_changes_what_the_text_says_and_nothing_else(name: str, index: int) -> None:
+@for_each("run", RUNS)
+def test_a_repair_changes_what_the_text_says_and_nothing_else(run: tuple[str, int]) -> None:
+    name, index = run
     session, target = load(name)
     run = CASES[name]["runs"][index]
     wish = Wish.of(safety=run["safety"], rules=run.get("rules", ()), choices=run.get("choices"))
@@ -106,7 +108,7 @@ def test_a_repair_changes_what_the_text_says_and_nothing_else(name: str, index: 
         assert result.health == run["health"], result.reasons
 
 
-@pytest.mark.parametrize("golden", goldens()[::23], ids=repr)
+@for_each("golden", goldens(), name=repr, one_in=25)
 @pytest.mark.parametrize("protocol", ["openai-chat", "anthropic-messages", "bedrock-converse"])
 def test_golden_histories_are_repaired_once_and_for_all(golden: Golden, protocol: str) -> None:
     session = dialects.decode(golden.rows(), golden.generation)

@@ -7,8 +7,7 @@ import base64
 import pytest
 
 from sessions_app.domain.wire.target import make_target
-
-from .build import (
+from tests.factories.sessions import (
     BEDROCK,
     CHAT,
     CLAUDE,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sessions_app.domain.rules import Facts
-
-from .build import CHAT, V1, codes, data_of, finish, found, message_ids, repaired, start, text, tool
+from tests.factories.sessions import CHAT, V1, codes, data_of, finish, found, message_ids, repaired, start, text, tool
 
 PROJECTS = [
     {"id": "global", "worktree": "/"},

@@ -11,8 +11,7 @@ from sessions_app.domain.rules import REGISTRY, Context, Finding, find_all, pars
 from sessions_app.domain.rules.order_of_repair import ORDER_OF_REPAIR
 from sessions_app.domain.rules.registration import REGISTERED, rule
 from sessions_app.ruletexts import rule_texts, rule_title, rules_page
-
-from .build import KIMI, V1, aborted, finish, start, tool
+from tests.factories.sessions import KIMI, V1, aborted, finish, start, tool
 
 ROOT = Path(sessions_app.__file__).parent
 

@@ -5,8 +5,20 @@ from __future__ import annotations
 import pytest
 
 from sessions_app.domain.rules import Facts
-
-from .build import CHAT, V1, codes, data_of, finish, found, message_ids, repaired, scanned, start, text, tool
+from tests.factories.sessions import (
+    CHAT,
+    V1,
+    codes,
+    data_of,
+    finish,
+    found,
+    message_ids,
+    repaired,
+    scanned,
+    start,
+    text,
+    tool,
+)
 
 
 def damaged(raw: str):

@@ -18,15 +18,15 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.repair import inverted
 from sessions_app.domain.scan import SessionScan, as_document, scan
 from sessions_app.domain.wire.names import PROTOCOLS
-from sessions_app.domain.wire.target import Target, make_target
+from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wish import Wish
+from tests.each import for_each
+from tests.factories.recordings import INDEX, RECORDINGS, named_target
+from tests.factories.sessions import CHAT, CLAUDE, KIMI, V1, aborted, finish, scanned, start, text, tool
 from tests.paths import CORPUS
-
-from .build import CHAT, CLAUDE, KIMI, V1, aborted, finish, scanned, start, text, tool
 
 ROOT = Path(sessions_app.__file__).parent
 SCHEMA = json.loads((ROOT / "schemas" / "scan.schema.json").read_text())
-INDEX: dict[str, dict[str, Any]] = {entry["name"]: entry for entry in json.loads((CORPUS / "index.json").read_text())}
 DATABASES = sorted(path.stem for path in CORPUS.glob("*.db"))
 
 
@@ -36,30 +36,20 @@ def sessions(name: str) -> tuple[Session, ...]:
         return tuple(dialects.decode(store.read(str(row["id"]))) for row in store.sessions())
 
 
-def recording(name: str) -> dict[str, Any] | None:
-    path = CORPUS / "next" / f"{name}.json"
-    return json.loads(path.read_text()) if path.exists() else None
-
-
-def target_of(recorded: dict[str, Any]) -> Target:
-    provider, _, model = recorded["model"].partition("/")
-    return make_target(provider, model, "on" if recorded.get("think") else "off", recorded.get("path"))
-
-
 @cache
 def recorded_scans(name: str) -> tuple[tuple[Session, Target, SessionScan, dict[str, Any]], ...]:
     return tuple(_recorded_scans(name))
 
 
 def _recorded_scans(name: str) -> Iterator[tuple[Session, Target, SessionScan, dict[str, Any]]]:
-    recorded = recording(name)
+    recorded = RECORDINGS.get(name)
     for session in sessions(name):
         if recorded is not None and recorded["session"] == session.id:
-            target = target_of(recorded)
+            target = named_target(recorded)
             yield session, target, scan(session, target), recorded
 
 
-@pytest.mark.parametrize("name", DATABASES)
+@for_each("name", DATABASES, one_in=4)
 def test_a_session_is_blocked_exactly_where_the_provider_refused_its_next_request(name: str) -> None:
     for _, _, result, recorded in recorded_scans(name):
         if recorded.get("accepted"):
@@ -71,7 +61,7 @@ def test_a_session_is_blocked_exactly_where_the_provider_refused_its_next_reques
             assert result.health == "blocked" and result.own.refusal  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("name", DATABASES)
+@for_each("name", DATABASES, one_in=4)
 def test_every_blocked_session_has_a_blocked_finding_and_is_mended_by_what_is_recommended(name: str) -> None:
     for session, target, result, _ in recorded_scans(name):
         if result.health == "blocked":
@@ -83,7 +73,7 @@ def test_every_blocked_session_has_a_blocked_finding_and_is_mended_by_what_is_re
         assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
 
 
-@pytest.mark.parametrize("name", [name for name, entry in INDEX.items() if entry.get("clean")])
+@for_each("name", [name for name, entry in INDEX.items() if entry.get("clean")])
 def test_nothing_is_found_in_a_clean_session(name: str) -> None:
     for session in sessions(name):
         result = scan(session)
@@ -91,7 +81,7 @@ def test_nothing_is_found_in_a_clean_session(name: str) -> None:
         assert not planning.plan(session, wish=Wish(safety="lossy")).operations
 
 
-@pytest.mark.parametrize("name", DATABASES)
+@for_each("name", DATABASES, one_in=4)
 def test_safe_repairs_of_an_accepted_session_leave_it_accepted_and_lose_no_output(name: str) -> None:
     for session, target, result, recorded in recorded_scans(name):
         if not recorded.get("accepted"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sessions_app.domain.rules import Facts, Located
-
-from .build import (
+from tests.factories.sessions import (
     CHAT,
     CLAUDE,
     CLAUDE_THINKING,

@@ -45,6 +45,7 @@ def test_a_multipart_body_without_a_boundary_is_a_bad_request(api, kind):
     assert (answer.status_code, answer["content-type"]) == (400, PROBLEM)
 
 
+@pytest.mark.exhaustive  # seconds each: the patterns read a text of this length slowly
 @pytest.mark.parametrize(
     "text",
     [

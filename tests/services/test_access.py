@@ -9,8 +9,7 @@ import pytest
 from sessions_app.models import ApiToken, AuditEntry, AuditIsAppendOnly, LoginLink
 from sessions_app.services import access
 from sessions_app.services.audit import audit_record
-
-from .factories import NOW
+from tests.factories.models import NOW
 
 pytestmark = pytest.mark.django_db
 

@@ -30,6 +30,7 @@ from sessions_app.services.compacting import (
 from sessions_app.services.probing import ProbeRefused
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import repair_undo
+from tests.factories.corpus import NOW, attached, copied, session_of
 from tests.providers.scripted import (
     Answer,
     anthropic,
@@ -40,7 +41,6 @@ from tests.providers.scripted import (
     responses,
     scripted,
 )
-from tests.stores_of import NOW, attached, copied, session_of
 
 ACTOR = Actor("jane")
 SUMMARY = "## Goal\nList the files."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,14 @@ from sessions_app.domain.wish import Wish
 from sessions_app.services.repair.files import file_repair
 from sessions_app.services.repair.undo import entry_undo
 from sessions_app.services.repair.write import journal
+from tests.each import for_each
 from tests.paths import CORPUS
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 SOURCES = [
     path
-    for pattern, step in (("*.db", 9), ("*.json", 11), ("*.storage.tgz", 3))
-    for path in sorted(CORPUS.glob(pattern))[::step]
+    for pattern in ("*.db", "*.json", "*.storage.tgz")
+    for path in sorted(CORPUS.glob(pattern))
     if path.name != "index.json"
 ]
 
@@ -40,7 +42,7 @@ def hashes(path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("safety", ["safe", "lossy"])
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+@for_each("source", SOURCES, name=attrgetter("name"), one_in=10)
 def test_repaired_once_twice_and_undone(source, safety, tmp_path, data_dir):
     (tmp_path / "store").mkdir()
     path = copied(source, tmp_path / "store")

@@ -19,9 +19,9 @@ from sessions_app.models import AuditEntry, ImportJob, Message, Part, Session, S
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services import importing, reading, uploading
 from sessions_app.stores.base import StoreError
+from tests.each import for_each
+from tests.factories.models import NOW
 from tests.paths import CASES, CORPUS
-
-from .factories import NOW
 
 pytestmark = pytest.mark.django_db
 
@@ -328,7 +328,7 @@ def test_the_task_runs_an_import_to_its_end(sample_db, django_capture_on_commit_
     assert job.state == "done"
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in CORPUS.glob("*.db"))[::12])
+@for_each("name", sorted(path.name for path in CORPUS.glob("*.db")), one_in=24)
 def test_databases_of_the_real_client_come_through_whole(name, tmp_path):
     path = tmp_path / name
     shutil.copy(CORPUS / name, path)

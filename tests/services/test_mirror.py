@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -15,9 +15,9 @@ from sessions_app.models import Message, Part
 from sessions_app.models.values import decode_value, encode_value, row_from_text, row_text
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.mirror import session_write
+from tests.each import for_each, stem
+from tests.factories.models import NOW, session, source
 from tests.paths import CASES
-
-from .factories import NOW, session, source
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +59,7 @@ def plain_rows(count: int = 3) -> SessionRows:
     )
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("*.json")), ids=lambda path: path.stem[:40])
+@for_each("path", sorted(CASES.glob("*.json")), name=stem)
 def test_every_case_comes_back_as_it_went_in(path):
     rows = rowdoc.parse_value(json.loads(path.read_text())["input"])
 
@@ -194,7 +194,6 @@ VALUES = st.one_of(
 
 class AnyValue(TestCase):
     @given(VALUES)
-    @settings(max_examples=300)
     def test_any_stored_value_survives_being_kept(self, value):
         text, encoding = encode_value(value)
 
@@ -205,7 +204,6 @@ class AnyValue(TestCase):
         assert type(back) is type(value)
 
     @given(st.dictionaries(st.text(min_size=1, max_size=5), VALUES, max_size=5))
-    @settings(max_examples=200)
     def test_any_row_survives_with_its_columns_in_order(self, row):
         back = row_from_text(row_text(row))
 

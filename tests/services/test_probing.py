@@ -18,8 +18,8 @@ from sessions_app.services.probing import (
     session_prepare,
 )
 from sessions_app.services.repair.apply import repair_apply
+from tests.factories.corpus import NOW, session_of
 from tests.providers.scripted import Answer, scripted
-from tests.stores_of import NOW, session_of
 
 ACTOR = Actor("jane")
 ACCEPTED = Answer(

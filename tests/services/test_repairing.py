@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -29,9 +29,10 @@ from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import repair_undo
 from sessions_app.stores.holders import Holder
+from tests.examples import one_in
+from tests.factories.killing import Killed, killed_at
+from tests.factories.models import NOW
 from tests.paths import CORPUS
-
-from .factories import NOW
 
 pytestmark = pytest.mark.django_db
 
@@ -287,23 +288,6 @@ def test_other_repairs_only_tell_that_the_client_has_the_file_open(poisoned, mon
     assert repair.state == "applied"
 
 
-class Killed(BaseException):
-    """As sudden as a kill: nothing catches it."""
-
-
-def killed_at(monkeypatch, step: str) -> None:
-    real = stores.Store.apply
-
-    def apply(self, changes, **given):
-        def at(name: str) -> None:
-            if name == step:
-                raise Killed
-
-        return real(self, changes, **given | {"at": at})
-
-    monkeypatch.setattr(stores.Store, "apply", apply)
-
-
 @pytest.mark.parametrize(("step", "state"), [("prepared", "failed"), ("committed", "applied"), ("marked", "applied")])
 def test_killed_while_writing_the_next_start_brings_history_and_mirror_to_the_file(poisoned, monkeypatch, step, state):
     before = content(poisoned.source.file)
@@ -339,7 +323,7 @@ def test_a_mirror_that_could_not_follow_catches_up_when_the_session_is_opened(po
 
 class RoundTrip(TestCase):
     @given(st.lists(st.sampled_from(["apply", "undo"]), max_size=6))
-    @settings(max_examples=8, deadline=None)
+    @one_in(8)
     def test_any_order_of_repairs_and_undos_ends_in_one_of_the_two_states(self, steps):
         import tempfile
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +58,18 @@ def run(path: Path, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return found
     finally:
         connection.close()
+
+
+@contextmanager
+def beside(code: str, *arguments: object, program: str | Path = sys.executable) -> Iterator[subprocess.Popen[str]]:
+    """Another process that runs ``code``, once it has said that it is ready; at the end it gets a line and is waited
+    for."""
+    process = subprocess.Popen(
+        [program, "-c", code, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        if process.stdin is not None and not process.stdin.closed:
+            process.communicate("\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from datetime import UTC, date, datetime
@@ -16,7 +15,7 @@ from sessions_app.stores.holders import database_files, holders
 from sessions_app.stores.sqlite import quick_check
 from tests.factories.bigstore import make_store
 
-from .conftest import run
+from .conftest import beside, run
 from .test_sqlite_read import WRITER
 from .test_sqlite_write import everything
 
@@ -27,15 +26,8 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 @pytest.fixture
 def in_use(database: Path):
     """Another process that has the database open, with a committed change that is only in the WAL."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(database)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    yield process
-    process.communicate("\n")
+    with beside(WRITER, database) as process:
+        yield process
 
 
 def test_a_backup_holds_what_is_only_in_the_wal(database: Path, tmp_path: Path, in_use) -> None:
@@ -87,22 +79,16 @@ def test_a_restore_over_a_database_in_use_is_refused_unless_forced(database: Pat
         "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.execute('select count(*) from part').fetchone();"
         " print('ready', flush=True); sys.stdin.readline(); print(c.execute('select count(*) from part').fetchone()[0])"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", reader, str(database)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    run(database, "DELETE FROM part")
+    with beside(reader, database) as process:
+        run(database, "DELETE FROM part")
 
-    with pytest.raises(StoreError) as caught:
-        restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW)
-    restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW, force=True)
+        with pytest.raises(StoreError) as caught:
+            restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW)
+        restore(tmp_path / "backup.db", database, directory=tmp_path / "kept", now=NOW, force=True)
 
-    assert caught.value.kind == "in-use"
-    assert str(process.pid) in caught.value.words
-    assert process.communicate("\n")[0].strip() == "54"
+        assert caught.value.kind == "in-use"
+        assert str(process.pid) in caught.value.words
+        assert process.communicate("\n")[0].strip() == "54"
 
 
 def test_a_damaged_or_foreign_backup_is_refused(database: Path, tmp_path: Path) -> None:
@@ -154,17 +140,8 @@ def test_a_client_is_known_by_its_program(database: Path, tmp_path: Path) -> Non
     client = tmp_path / "opencode"
     client.symlink_to(sys.executable)
     code = "import sys; f=open(sys.argv[1]); print('ready', flush=True); sys.stdin.readline()"
-    process = subprocess.Popen(
-        [client, "-c", code, str(database)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ},
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    with open_store(database) as store:
+    with beside(code, database, program=client), open_store(database) as store:
         (found,) = store.holders()
-    process.communicate("\n")
 
     assert found.is_client
 

@@ -9,12 +9,13 @@ import pytest
 
 from sessions_app.domain.model import SessionRows
 from sessions_app.stores import open_store
+from tests.each import for_each, stem
+from tests.factories.recordings import INDEX
 from tests.paths import CORPUS
 
 DATABASES = sorted(CORPUS.glob("*.db"))
 EXPORTS = sorted(path for path in CORPUS.glob("*.json") if path.name != "index.json")
 TREES = sorted(CORPUS.glob("*.storage.tgz"))
-INDEX = {entry["name"]: entry for entry in json.loads((CORPUS / "index.json").read_text())}
 
 
 def contents(rows: SessionRows) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
@@ -52,7 +53,7 @@ def test_the_session_of_each_index_entry_is_in_its_database() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.stem)
+@for_each("path", EXPORTS, name=stem, one_in=2)
 def test_an_export_holds_what_its_database_or_tree_holds(path: Path) -> None:
     with open_store(path) as store:
         assert store.kind == "export"
@@ -72,7 +73,7 @@ def test_an_export_holds_what_its_database_or_tree_holds(path: Path) -> None:
         assert value == there, column
 
 
-@pytest.mark.parametrize("path", TREES, ids=lambda path: path.stem)
+@for_each("path", TREES, name=stem)
 def test_a_storage_tree_in_an_archive_reads_without_a_problem(path: Path) -> None:
     with open_store(path) as store:
         assert store.kind == "storage"

@@ -42,6 +42,12 @@ with open_store(path) as store:
 STEPS = ("before-journal", "prepared", "begun", "row 0", "row 2", "written", "committed", "marked")
 
 
+def each_step(*steps: str) -> pytest.MarkDecorator:
+    """A process killed at each step; in ``make test`` at one."""
+    marked = [step if step == steps[-3] else pytest.param(step, marks=pytest.mark.exhaustive) for step in steps]
+    return pytest.mark.parametrize("step", marked)
+
+
 def killed_at(path: Path, journal: Path, step: str) -> None:
     answer = subprocess.run(
         [sys.executable, "-c", KILLED, str(path), str(journal), step], check=False, capture_output=True
@@ -68,7 +74,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[str, int], 
     return old, state(folder / "opencode.db")
 
 
-@pytest.mark.parametrize("step", STEPS)
+@each_step(*STEPS)
 def test_a_killed_write_to_a_database_leaves_the_old_or_the_new_state_and_says_which(
     tmp_path: Path, written, step: str
 ) -> None:
@@ -105,7 +111,7 @@ def test_a_write_that_a_crash_left_done_can_be_undone(tmp_path: Path, written) -
     assert state(path) == written[0]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@each_step(*STEPS)
 def test_a_killed_write_to_a_storage_tree_is_put_back_or_done(tmp_path: Path, step: str) -> None:
     path, folder = tmp_path / "storage", tmp_path / "journal"
     with tarfile.open(CORPUS / "compact_ok@1.0.152.storage.tgz") as packed:
@@ -130,7 +136,7 @@ def test_a_killed_write_to_a_storage_tree_is_put_back_or_done(tmp_path: Path, st
     )
 
 
-@pytest.mark.parametrize("step", [step for step in STEPS if not step.startswith("row")])
+@each_step(*(step for step in STEPS if not step.startswith("row")))
 def test_a_killed_write_to_an_export_leaves_one_whole_file(tmp_path: Path, step: str) -> None:
     path = tmp_path / "session.json"
     shutil.copy(CORPUS / "clean.json", path)

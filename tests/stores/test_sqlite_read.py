@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from sessions_app.stores.sqlite.connection import explained
 from tests.factories.bigstore import make_store
 from tests.paths import CORPUS
 
-from .conftest import run
+from .conftest import beside, run
 
 VERSIONS = sorted(path.stem for path in (CORPUS / "schema").glob("*.sql"))
 
@@ -88,21 +86,10 @@ def test_no_query_for_one_session_scans_a_table(tmp_path: Path, version: str) ->
 
 
 def test_a_wal_in_use_by_another_process_is_read_as_committed(database: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(database)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    with beside(WRITER, database), open_store(database) as store:
+        titles = {row["title"] for row in store.sessions()}
 
-        with open_store(database) as store:
-            titles = {row["title"] for row in store.sessions()}
-
-        assert titles == {"while running"}
-    finally:
-        process.communicate("\n")
+    assert titles == {"while running"}
 
 
 def test_a_long_read_holds_no_transaction_open(database: Path) -> None:

@@ -19,7 +19,7 @@ from sessions_app.stores.sqlite import SqliteStore, quick_check
 from tests.factories.bigstore import make_store
 from tests.paths import CORPUS
 
-from .conftest import replaced, run
+from .conftest import beside, replaced, run
 
 VERSIONS = sorted(path.stem for path in (CORPUS / "schema").glob("*.sql"))
 
@@ -346,21 +346,11 @@ def test_a_locked_database_is_busy_and_nothing_is_written(
 ) -> None:
     monkeypatch.setattr("sessions_app.stores.sqlite.connection.BUSY_SECONDS", 0.1)
     rows = newest(database)
-    process = subprocess.Popen(
-        [sys.executable, "-c", LOCKER, str(database)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-        with SqliteStore(database) as store:
-            assert store.locks().writing in (True, None)
-            with pytest.raises(StoreError) as caught:
-                store.apply([replaced(rows.parts[0], data="{}")], journal=journal)
-        assert caught.value.kind == "busy"
-    finally:
-        process.communicate("\n")
+    with beside(LOCKER, database), SqliteStore(database) as store:
+        assert store.locks().writing in (True, None)
+        with pytest.raises(StoreError) as caught:
+            store.apply([replaced(rows.parts[0], data="{}")], journal=journal)
+    assert caught.value.kind == "busy"
     assert newest(database).parts[0] == rows.parts[0]
 
 

@@ -13,6 +13,7 @@ from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 from sessions_app.stores import GuardRefused, StoreError, open_store
 from sessions_app.stores.journal import Journal
+from tests.each import for_each, stem
 from tests.paths import CORPUS
 
 from .conftest import replaced
@@ -37,7 +38,7 @@ def file(tree: Path) -> Callable[[str, int], Path]:
     return lambda kind, n: sorted(tree.glob(f"{kind}/*/*.json"))[n]
 
 
-@pytest.mark.parametrize("archive", TREES, ids=lambda path: path.stem)
+@for_each("archive", TREES, name=stem)
 def test_every_row_changed_and_undone_leaves_every_byte_of_every_file(
     archive: Path, tmp_path: Path, journal: Journal
 ) -> None:

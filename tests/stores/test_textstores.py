@@ -11,6 +11,7 @@ from sessions_app.domain import rowdoc
 from sessions_app.domain.repair import RowChange
 from sessions_app.stores import About, GuardRefused, StoreError, open_bytes, open_store
 from sessions_app.stores.journal import Journal
+from tests.each import for_each, stem
 from tests.paths import CASES, CORPUS
 
 from .conftest import replaced
@@ -23,7 +24,7 @@ def export(corpus_copy) -> Path:
     return corpus_copy("dup_id_slow.json")
 
 
-@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.stem)
+@for_each("path", EXPORTS, name=stem, one_in=4)
 def test_an_export_with_every_row_changed_and_undone_is_byte_for_byte_the_same(
     path: Path, tmp_path: Path, journal: Journal
 ) -> None:

@@ -11,23 +11,18 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from sessions_app.models import Session, Source
+from tests.factories.corpus import attached
+from tests.factories.people import signed_in, superuser
 from tests.paths import CORPUS
-from tests.stores_of import attached
 
 BLOCKED = "seed_kimi_abort@1.18.11"
 """Two tool parts share a call id in one message, and the provider refuses it."""
 
 
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
-
-
 @pytest.fixture
 def alice(db: None) -> Client:
     """She may do everything."""
-    return signed_in(User.objects.create_superuser("alice", password="alice"))
+    return signed_in(superuser())
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from sessions_app.models import AuditEntry, Finding, IgnoredFinding, Part, Session
-from tests.services import factories
+from tests.factories import models as factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from sessions_app.models import Message, Part, Session, Source
 from sessions_app.selectors.filters import SORTS, SessionFilter
-from tests.services import factories
+from tests.factories import models as factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

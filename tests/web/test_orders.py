@@ -16,8 +16,8 @@ from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.target import default_target
 from sessions_app.models import Finding, Part, Session
 from sessions_app.selectors.orders import sent_order
+from tests.factories.corpus import attached
 from tests.paths import CORPUS
-from tests.stores_of import attached
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,9 +12,9 @@ from django.test import Client
 
 from sessions_app.models import Compaction, Probe, Repair, Session
 from tests.api.test_engine import SUMMARY
+from tests.factories.corpus import session_of
 from tests.providers.scripted import scripted
 from tests.services.test_probing import ACCEPTED, place, refused  # noqa: F401  a fixture
-from tests.stores_of import session_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

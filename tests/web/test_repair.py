@@ -14,7 +14,7 @@ from django.test import Client
 
 from sessions_app.models import Finding, Repair, Session
 from sessions_app.stores.sqlite import SqliteStore
-from tests.stores_of import attached
+from tests.factories.corpus import attached
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from sessions_app.models import Message, Part, Session
 from sessions_app.selectors import searching
 from sessions_app.selectors.searching import sessions_search
-from tests.services import factories
+from tests.factories import models as factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

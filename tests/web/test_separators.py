@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from sessions_app.models import ImportJob, Message, Part, RepairBatch, Session, WorkerBeat
-from tests.services import factories
+from tests.factories import models as factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

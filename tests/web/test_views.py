@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.models import Finding, SavedView, Session
-from tests.services import factories
-from tests.web.conftest import signed_in
+from tests.factories import models as factories
+from tests.factories.people import signed_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from sessions_app.domain.lowering import lower
 from sessions_app.domain.lowering.replay_v2 import select_v2
 from sessions_app.domain.model import Session, SessionRows
 from sessions_app.domain.wire.target import Target
+from tests.each import for_each
 from tests.paths import GOLDENS
 
 HISTORIES: list[dict[str, Any]] = json.loads((GOLDENS / "history-gen1.json").read_text())
@@ -50,7 +52,7 @@ def first(history: dict[str, Any], baseline: int | None) -> Session:
     return session(rows, baseline=baseline)
 
 
-@pytest.mark.parametrize("history", HISTORIES, ids=[history["name"] for history in HISTORIES])
+@for_each("history", HISTORIES, name=itemgetter("name"))
 def test_generation_1_rows_are_selected_as_the_client_did(history: dict[str, Any]) -> None:
     with_epoch = select_v2(first(history, history["baseline_seq"]), TARGET)
     assert [message.seq for message in with_epoch] == history["runner_seqs"]

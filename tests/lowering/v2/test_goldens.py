@@ -13,13 +13,14 @@ from sessions_app.domain import jsjson
 from sessions_app.domain.ndjson import lower_line
 from sessions_app.domain.wire.lowered import Body, LoweringError
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
-from tests.lowering_v2.goldens import Golden, goldens
+from tests.each import for_each
+from tests.factories.goldens import Golden, goldens
 
 GOLDENS = goldens()
 LOWERED = [golden for golden in GOLDENS if "llm" in golden.expected]
 
-every_golden = pytest.mark.parametrize("golden", GOLDENS, ids=repr)
-every_lowered_golden = pytest.mark.parametrize("golden", LOWERED, ids=repr)
+every_golden = for_each("golden", GOLDENS, name=repr, one_in=4)
+every_lowered_golden = for_each("golden", LOWERED, name=repr, one_in=4)
 
 
 def write(golden: Golden, protocol: ProtocolName) -> Body:
@@ -67,7 +68,7 @@ def test_the_two_fixes_change_exactly_what_the_goldens_say(golden: Golden) -> No
     assert (jsjson.dumps(fixed) != jsjson.dumps(stored)) is golden.record["fix_changes_output"]
 
 
-@pytest.mark.parametrize("golden", [g for g in LOWERED if "alternatives" in g.record], ids=repr)
+@for_each("golden", [g for g in LOWERED if "alternatives" in g.record], name=repr)
 def test_other_policies_that_the_goldens_name_are_not_ours(golden: Golden) -> None:
     ours = jsjson.dumps(golden.lower().messages)
     for policy, alternative in golden.record["alternatives"].items():

@@ -8,7 +8,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.domain.bodies import body
@@ -18,20 +18,10 @@ from sessions_app.domain.lowering.replay import opens_with_task
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.target import ModelCapabilities, make_target
-from tests.domain.test_v1_parity import AFTER_TASK, TURNS
-from tests.domain.v1rows import (
-    CHAT,
-    CLAUDE,
-    FINISH,
-    START,
-    assistant,
-    corpus_rows,
-    recording,
-    session,
-    text,
-    tool,
-    user,
-)
+from tests.each import for_each
+from tests.factories.recordings import RECORDINGS, corpus_rows
+from tests.factories.v1rows import CHAT, CLAUDE, FINISH, START, assistant, session, text, tool, user
+from tests.lowering.v1.test_parity import AFTER_TASK, TURNS
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 ABORTED = {"name": "MessageAbortedError", "data": {}}
@@ -263,14 +253,14 @@ def test_a_summary_that_did_not_finish_cuts_nothing(broken):
     assert sent(CHAT, *rows)[0]["content"] == "old"
 
 
-@pytest.mark.parametrize("name", AFTER_TASK)
+@for_each("name", AFTER_TASK)
 def test_a_session_whose_first_request_was_a_summary_opens_with_compaction(name):
-    assert opens_with_task(decode(corpus_rows(name, recording(name)["session"]))) == "compaction"
+    assert opens_with_task(decode(corpus_rows(name, RECORDINGS[name]["session"]))) == "compaction"
 
 
-@pytest.mark.parametrize("name", [name for name in TURNS if recording(name)["requests"] == ["turn"]])
+@for_each("name", [name for name in TURNS if RECORDINGS[name]["requests"] == ["turn"]], one_in=2)
 def test_a_session_whose_first_request_was_the_turn_opens_with_no_task(name):
-    assert opens_with_task(decode(corpus_rows(name, recording(name)["session"]))) is None
+    assert opens_with_task(decode(corpus_rows(name, RECORDINGS[name]["session"]))) is None
 
 
 def test_an_open_subtask_is_run_first():
@@ -364,7 +354,6 @@ def parts(draw):
     return part
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(parts(), max_size=4), st.sampled_from(PROTOCOLS), st.booleans())
 def test_whatever_is_stored_the_outcome_is_a_body_or_a_refusal(stored, protocol, repairs):
     history = session(user(*stored), assistant(*copy.deepcopy(stored), modelID="claude-1"))

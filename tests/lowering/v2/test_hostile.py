@@ -7,11 +7,10 @@ import json
 import random
 from typing import Any
 
-import pytest
-
 from sessions_app.domain import jsjson
 from sessions_app.domain.ndjson import lower_line
-from tests.lowering_v2.goldens import Golden, goldens
+from tests.each import for_each
+from tests.factories.goldens import Golden, goldens
 
 ODD: list[Any] = [
     None,
@@ -54,7 +53,7 @@ def mutated(data: dict[str, Any], dice: random.Random) -> dict[str, Any]:
     return data
 
 
-@pytest.mark.parametrize("golden", [golden for golden in goldens() if not golden.name.startswith("random")], ids=repr)
+@for_each("golden", [golden for golden in goldens() if not golden.name.startswith("random")], name=repr, one_in=8)
 def test_one_odd_value_anywhere_never_crashes_a_line(golden: Golden) -> None:
     dice = random.Random(repr(golden))
     for given in (golden.generation, None):

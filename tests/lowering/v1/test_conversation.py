@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sessions_app.domain.dialects import decode
 from sessions_app.domain.lowering.conversation import conversation
-from tests.domain.test_v1_parity import AFTER_TASK
-from tests.domain.v1rows import assistant, corpus_rows, recording, session, text, tool, user
+from tests.each import for_each
+from tests.factories.recordings import RECORDINGS, corpus_rows
+from tests.factories.v1rows import assistant, session, text, tool, user
+from tests.lowering.v1.test_parity import AFTER_TASK
 
 # The client left the newest messages of these two out of its summary; by which budget is not known (wire-rules 6.8 B).
 CUT_SHORT = ("v1_sumreq_tools_chat", "v1_sumreq_tools_anth")
@@ -18,9 +18,9 @@ def between(text, tag):
     return rest.partition(f"\n</{tag}>")[0] if found else None
 
 
-@pytest.mark.parametrize("name", AFTER_TASK)
+@for_each("name", AFTER_TASK)
 def test_the_conversation_is_the_recorded_summary_requests(name):
-    recorded = recording(name)
+    recorded = RECORDINGS[name]
     content = recorded["messages"][0]["content"]
     sent = content if isinstance(content, str) else content[0]["text"]
     made = conversation(decode(corpus_rows(name, recorded["session"])), "continue")

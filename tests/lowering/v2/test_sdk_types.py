@@ -6,34 +6,43 @@ import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
-import botocore.session
-import botocore.validate
 import pytest
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from google.genai import types as gemini
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
-from pydantic import TypeAdapter
 
 from sessions_app.domain import protocols
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
-from tests.lowering_v2.goldens import goldens
-from tests.lowering_v2.test_goldens import write
+from tests.factories.goldens import goldens
+from tests.lowering.v2.test_goldens import write
 
 LOWERED = [golden for golden in goldens() if "llm" in golden.expected]
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    ANTHROPIC = TypeAdapter(MessageCreateParamsStreaming)
-    CHAT = TypeAdapter(CompletionCreateParamsStreaming)
-    RESPONSES = TypeAdapter(ResponseCreateParamsStreaming)
-    CONTENTS = TypeAdapter(list[gemini.Content])
-CONVERSE = (
-    botocore.session.get_session().get_service_model("bedrock-runtime").operation_model("ConverseStream").input_shape
-)
+pytestmark = pytest.mark.exhaustive
+
+
+@cache
+def sdk_types() -> SimpleNamespace:
+    """The SDKs' models of a request. They take seconds to import, so only when a test asks."""
+    import botocore.session
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+    from google.genai import types as gemini
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+    from pydantic import TypeAdapter
+
+    bedrock = botocore.session.get_session().get_service_model("bedrock-runtime")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return SimpleNamespace(
+            anthropic=TypeAdapter(MessageCreateParamsStreaming),
+            chat=TypeAdapter(CompletionCreateParamsStreaming),
+            responses=TypeAdapter(ResponseCreateParamsStreaming),
+            contents=TypeAdapter(list[gemini.Content]),
+            converse=bedrock.operation_model("ConverseStream").input_shape,
+        )
 
 
 def exhaust(value: Any) -> None:
@@ -75,23 +84,25 @@ def has_made_up_server_result(body: dict[str, Any]) -> bool:
 
 
 def check_anthropic(body: dict[str, Any]) -> None:
-    exhaust(ANTHROPIC.validate_python(body))
+    exhaust(sdk_types().anthropic.validate_python(body))
 
 
 def check_chat(body: dict[str, Any]) -> None:
-    exhaust(CHAT.validate_python(body))
+    exhaust(sdk_types().chat.validate_python(body))
 
 
 def check_responses(body: dict[str, Any]) -> None:
-    exhaust(RESPONSES.validate_python(completed(body)))
+    exhaust(sdk_types().responses.validate_python(completed(body)))
 
 
 def check_gemini(body: dict[str, Any]) -> None:
-    CONTENTS.validate_python(body["contents"])
+    sdk_types().contents.validate_python(body["contents"])
 
 
 def check_converse(body: dict[str, Any]) -> None:
-    report = botocore.validate.ParamValidator().validate(body, CONVERSE)
+    from botocore.validate import ParamValidator
+
+    report = ParamValidator().validate(body, sdk_types().converse)
     if report.has_errors():
         raise ValueError(report.generate_report())
 

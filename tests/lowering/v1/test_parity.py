@@ -10,14 +10,15 @@ import pytest
 from sessions_app.domain.bodies import body
 from sessions_app.domain.dialects import decode
 from sessions_app.domain.wire.lowered import LoweringError
-from tests.domain.v1rows import corpus_rows, index, recorded_target, recording
+from tests.each import for_each
+from tests.factories.recordings import INDEX, RECORDINGS, corpus_rows, recorded_target
 
-TURNS = [name for name, entry in index().items() if entry.get("parity")]
-REFUSED = [name for name, entry in index().items() if entry.get("next_recorded") and entry.get("requests") == []]
+TURNS = [name for name, entry in INDEX.items() if entry.get("parity")]
+REFUSED = [name for name, entry in INDEX.items() if entry.get("next_recorded") and entry.get("requests") == []]
 AFTER_TASK = [
     name
-    for name, entry in index().items()
-    if entry.get("next_recorded") and recording(name)["requests"][:1] == ["summary"]
+    for name, entry in INDEX.items()
+    if entry.get("next_recorded") and RECORDINGS[name]["requests"][:1] == ["summary"]
 ]
 
 
@@ -29,7 +30,7 @@ def without_marks(value: Any) -> Any:
 
 
 def sent(name: str) -> Any:
-    recorded = recording(name)
+    recorded = RECORDINGS[name]
     target = recorded_target(recorded)
     result = body(decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt="continue")
     assert result.verified
@@ -62,20 +63,20 @@ def inputs(messages: list[dict[str, Any]]) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("name", TURNS)
+@for_each("name", TURNS, one_in=2)
 def test_the_recorded_turn_is_reproduced(name):
-    want = without_marks(recording(name)["messages"])
+    want = without_marks(RECORDINGS[name]["messages"])
     got = sent(name)
     assert got == want
     assert exact(got) == exact(want)
     assert inputs(got) == inputs(want)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_a_session_the_client_cannot_continue_is_refused_in_its_words(name):
     with pytest.raises(LoweringError) as caught:
         sent(name)
-    assert caught.value.words in recording(name)["client_output"]
+    assert caught.value.words in RECORDINGS[name]["client_output"]
     assert caught.value.origin is not None and caught.value.origin.part
 
 

@@ -12,7 +12,7 @@ from sessions_app.domain.lowering.v2 import lower_messages
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
 from sessions_app.domain.wire.target import Target
-from tests.lowering_v2.goldens import v2_rows
+from tests.factories.goldens import v2_rows
 
 MODEL = {"providerID": "provider", "id": "model"}
 OLD = {"providerID": "provider", "id": "old"}

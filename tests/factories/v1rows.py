@@ -1,62 +1,13 @@
-"""V1 sessions for tests: out of the corpus, or built by hand."""
+"""V1 sessions for tests, built by hand."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from functools import cache
 from typing import Any
 
 from sessions_app.domain.dialects import decode
-from sessions_app.domain.model import Session, SessionRows
+from sessions_app.domain.model import Session
 from sessions_app.domain.rowdoc import parse_value
-from sessions_app.domain.wire.target import ModelCapabilities, Target
-from tests.paths import CORPUS
-
-
-@cache
-def index() -> dict[str, dict[str, Any]]:
-    return {entry["name"]: entry for entry in json.loads((CORPUS / "index.json").read_text())}
-
-
-@cache
-def recording(name: str) -> dict[str, Any]:
-    return json.loads((CORPUS / "next" / f"{name}.json").read_text())
-
-
-def corpus_rows(name: str, session_id: str) -> SessionRows:
-    database = sqlite3.connect(f"file:{CORPUS / name}.db?mode=ro&immutable=1", uri=True)
-    database.row_factory = sqlite3.Row
-    try:
-
-        def rows(query: str) -> list[dict[str, Any]]:
-            return [dict(row) for row in database.execute(query, (session_id,))]
-
-        return SessionRows(
-            rows("select * from session where id=?")[0],
-            rows("select * from message where session_id=? order by time_created, id"),
-            rows("select * from part where session_id=? order by message_id, id"),
-        )
-    finally:
-        database.close()
-
-
-def recorded_target(recorded: dict[str, Any]) -> Target:
-    """The recording's own target; the recorded models read images unless its configuration says otherwise."""
-    provider, _, model = recorded["model"].partition("/")
-    config = recorded.get("model_config") or {}
-    interleaved = config.get("interleaved")
-    return Target(
-        "anthropic-messages" if recorded["npm"] == "@ai-sdk/anthropic" else "openai-chat",
-        provider,
-        model,
-        "on" if recorded["think"] else "off",
-        recorded["npm"],
-        capabilities=ModelCapabilities(
-            tuple(config.get("modalities", {"input": ["text", "image"]})["input"]),
-            interleaved.get("field") if isinstance(interleaved, dict) else None,
-        ),
-    )
+from sessions_app.domain.wire.target import Target
 
 
 def user(*parts: dict[str, Any], **data: Any) -> tuple[dict[str, Any], tuple[dict[str, Any], ...]]:

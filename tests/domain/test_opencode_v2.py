@@ -15,7 +15,8 @@ from sessions_app.domain.model import Message, OtherPart, ReasoningPart, Row, Se
 from sessions_app.domain.repair import REMOVE, Edit, Operation, OperationError
 from sessions_app.domain.wire.lowered import Lowered
 from sessions_app.domain.wire.target import Target
-from tests.lowering_v2.goldens import Golden, goldens, v2_rows
+from tests.each import for_each
+from tests.factories.goldens import Golden, goldens, v2_rows
 from tests.paths import CORPUS
 
 MODEL = {"providerID": "provider", "id": "model"}
@@ -58,7 +59,7 @@ def telling(golden: Golden) -> bool:
     return any(mark in text for mark in marks)
 
 
-@pytest.mark.parametrize("golden", [g for g in goldens() if telling(g) and "llm" in g.expected], ids=repr)
+@for_each("golden", [g for g in goldens() if telling(g) and "llm" in g.expected], name=repr, one_in=2)
 def test_a_session_without_a_given_generation_decodes_as_the_one_that_wrote_it(golden: Golden) -> None:
     stored = golden.rows()
     if golden.generation > 1:

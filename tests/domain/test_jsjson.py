@@ -2,6 +2,7 @@
 
 import json
 import math
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessions_app.domain import jsjson
+from tests.each import for_each
 
 VECTORS: list[tuple[str, str | None]] = json.loads(
     (Path(__file__).parents[1] / "data" / "jsjson-vectors.json").read_text()
@@ -25,8 +27,9 @@ JSON_VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize(("text", "expected"), VECTORS)
-def test_text_is_read_and_written_as_the_engine_did(text: str, expected: str | None) -> None:
+@for_each("vector", VECTORS, name=itemgetter(0))
+def test_text_is_read_and_written_as_the_engine_did(vector: tuple[str, str | None]) -> None:
+    text, expected = vector
     if expected is None:
         with pytest.raises(ValueError):
             jsjson.loads(text)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-
 from sessions_app.domain.dialects import decode
 from sessions_app.domain.judging import verdict, verdicts
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.target import make_target
-from tests.domain.test_v1_parity import REFUSED, TURNS
-from tests.domain.v1rows import (
-    CHAT,
-    assistant,
-    corpus_rows,
-    recorded_target,
-    recording,
-    session,
-    text,
-    tool,
-    user,
-)
+from tests.each import for_each
+from tests.factories.recordings import RECORDINGS, corpus_rows, recorded_target
+from tests.factories.v1rows import CHAT, assistant, session, text, tool, user
+from tests.lowering.v1.test_parity import REFUSED, TURNS
 
 
-@pytest.mark.parametrize("name", TURNS)
+@for_each("name", TURNS, one_in=4)
 def test_the_verdict_is_the_strict_providers_answer(name):
-    recorded = recording(name)
+    recorded = RECORDINGS[name]
     provider, _, model = recorded["model"].partition("/")
     protocol = recorded_target(recorded).protocol
     target = make_target(provider, model, "on" if recorded["think"] else "off", protocol)
@@ -35,9 +25,9 @@ def test_the_verdict_is_the_strict_providers_answer(name):
         assert judged.violations[0].message
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_a_request_the_client_cannot_build_is_a_refusal(name):
-    recorded = recording(name)
+    recorded = RECORDINGS[name]
     judged = verdict(decode(corpus_rows(name, recorded["session"])), recorded_target(recorded))
     assert not judged.accepted and judged.violations == ()
     assert judged.refusal in recorded["client_output"]
