@@ -68,7 +68,7 @@ def _imported(path: Path, **shape: int) -> Any:
 
     make_store(path, output=400, **shape)
     source, job = importing.source_attach(path=path, actor="bench", now=timezone.now())
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     return Session.objects.filter(source=source)[0]
 

@@ -23,7 +23,7 @@ from sessions_app.services.bulk import (
     bulk_undo,
 )
 from sessions_app.services.bulkpreview import bulk_preview
-from sessions_app.tasks import bulk_enqueue
+from sessions_app.tasks import job_enqueue
 
 from .access import found
 from .auth import REPAIR, VIEW, actor, require
@@ -132,7 +132,7 @@ def _batch(number: uuid.UUID) -> RepairBatch:
 
 
 def _going(batch: RepairBatch) -> Status:
-    bulk_enqueue(batch)
+    job_enqueue(batch)
     batch.refresh_from_db()
     return Status(202, batch_document(batch))
 

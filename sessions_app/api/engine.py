@@ -14,7 +14,7 @@ from sessions_app.services import compacting, probing
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.scanning import target_document
-from sessions_app.tasks import compaction_enqueue
+from sessions_app.tasks import job_enqueue
 
 from .access import found, session_for_reading, session_for_repair
 from .auth import REPAIR, VIEW, actor, require
@@ -102,7 +102,7 @@ def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
         job = compacting.compaction_start(session=session, actor=Actor(actor(request), "api"), now=now, **asked)
     except probing.ProbeRefused as refusal:
         raise _problem(refusal) from refusal
-    compaction_enqueue(job)
+    job_enqueue(job)
     job.refresh_from_db()
     return Status(202, compaction_document(job))
 
@@ -123,7 +123,7 @@ def compaction_stop(request: HttpRequest, number: Id) -> Any:
     """Stop asking; nothing is written."""
     require(request, REPAIR)
     job = found(Compaction, pk=number)
-    compacting.compaction_cancel(job=job)
+    compacting.compaction_cancel(job=job, now=timezone.now())
     job.refresh_from_db()
     return compaction_document(job)
 

@@ -27,7 +27,7 @@ from sessions_app.services.handback.wholesource import source_adopt, source_tidy
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.stores.base import StoreError
-from sessions_app.tasks import import_enqueue
+from sessions_app.tasks import job_enqueue
 
 router = Router(tags=["stores"])
 
@@ -156,7 +156,7 @@ def source_save(request: HttpRequest, number: Id) -> Any:
         )
     except StoreError as problem:
         raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
-    import_enqueue(job)
+    job_enqueue(job)
     source.refresh_from_db()
     job.refresh_from_db()
     return Status(201, {"source": source, "job": job})
@@ -201,7 +201,7 @@ def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
     if job is not None:
-        import_enqueue(job)
+        job_enqueue(job)
     return [outcome.document() for outcome in outcomes]
 
 

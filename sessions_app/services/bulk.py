@@ -19,6 +19,7 @@ from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_query
 
 from .audit import audit_record
+from .jobs import job_cancel
 
 
 class BulkRefused(Exception):
@@ -111,9 +112,10 @@ def bulk_start(
         batch = RepairBatch.objects.create(
             filter=selection.as_dict(),
             session_ids=ids,
-            options={**wish.to_json(), "stop_on_failure": stop_on_failure, "face": face},
+            options={**wish.to_json(), "stop_on_failure": stop_on_failure},
             reason=reason,
             actor=actor,
+            face=face,
             total=len(ids),
             created_at=now,
         )
@@ -132,7 +134,7 @@ def bulk_start(
 def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> RepairBatch:
     """A new batch over the sessions that failed in ``batch``, with its options."""
     failed = tuple(result["session"] for result in batch.results if result["outcome"] == "failed")
-    if batch.state in RepairBatch.ACTIVE or not failed:
+    if batch.active or not failed:
         raise BulkRefused("Nothing failed in this batch." if not failed else "This batch is still running.")
     return bulk_start(
         selection=Selection(ids=failed),
@@ -147,11 +149,8 @@ def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> R
 
 def bulk_cancel(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> None:
     """Stop after the session in hand; what is done stays, and can be undone."""
-    running = (RepairBatch.State.QUEUED, RepairBatch.State.RUNNING)
-    if not RepairBatch.objects.filter(pk=batch.pk, state__in=running).update(cancel_requested=True):
+    if not job_cancel(batch, now):
         raise BulkRefused("This batch is not running.")
-    idle = RepairBatch.objects.filter(pk=batch.pk, state__in=running, heartbeat_at=None)
-    idle.update(state=RepairBatch.State.CANCELLED, finished_at=now)
     audit_record(
         action="bulk.cancelled",
         actor=actor,
@@ -167,12 +166,10 @@ def bulk_undo(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> No
     states = (RepairBatch.State.DONE, RepairBatch.State.CANCELLED, RepairBatch.State.FAILED)
     with transaction.atomic():
         begun = RepairBatch.objects.filter(pk=batch.pk, state__in=states).update(
-            state=RepairBatch.State.UNDOING, heartbeat_at=None, finished_at=None, error=""
+            state=RepairBatch.State.UNDOING, lease_until=None, heartbeat_at=now, finished_at=None, error=""
         )
         if not begun:
-            raise BulkRefused(
-                "This batch is still running." if batch.state in RepairBatch.ACTIVE else "It was taken back before."
-            )
+            raise BulkRefused("This batch is still running." if batch.active else "It was taken back before.")
         audit_record(
             action="bulk.undone",
             actor=actor,

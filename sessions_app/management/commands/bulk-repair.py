@@ -16,8 +16,9 @@ from sessions_app.selectors.bulk import report_rows
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import BulkRefused, Selection, bulk_start, bulk_undo
 from sessions_app.services.bulkpreview import BulkPreview, bulk_preview
-from sessions_app.services.bulkrun import bulk_run_chunk, bulk_unfinished
+from sessions_app.services.bulkrun import bulk_run
 from sessions_app.services.database import database_prepare
+from sessions_app.services.jobs import jobs_abandoned
 from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.workers import worker_is_alive
 
@@ -76,7 +77,7 @@ class Command(SutureCommand):
         return 0
 
     def _finish(self, batch: RepairBatch, json: bool) -> int:
-        while bulk_run_chunk(batch_id=batch.pk, clock=timezone.now):
+        while bulk_run(job_id=batch.pk, clock=timezone.now):
             batch.refresh_from_db()
             self.say(f"{batch.done} of {batch.total}")
         batch.refresh_from_db()
@@ -121,7 +122,7 @@ def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> R
         raise BulkRefused("A worker is running; it goes on with every unfinished batch by itself.")
     else:
         repairs_recover(now=now)
-        bulk_unfinished(now=now, alone=True)
+        jobs_abandoned(RepairBatch, now, alone=True)
     return batch
 
 

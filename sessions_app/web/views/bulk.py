@@ -30,7 +30,7 @@ from sessions_app.services.bulk import (
     selection_kept,
 )
 from sessions_app.services.bulkpreview import bulk_preview
-from sessions_app.tasks import bulk_enqueue
+from sessions_app.tasks import job_enqueue
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock
 from sessions_app.web.jobs import nobody_works
 
@@ -97,23 +97,22 @@ def start(request: HtmxRequest) -> HttpResponseBase:
 def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
     """Progress and result; htmx asks for the progress alone, once a second, until it is finished."""
     found = _batch(number)
-    active = found.state in RepairBatch.ACTIVE
     results = sorted(found.results, key=lambda result: _TELLING.index(result["outcome"]))
     context = {
         "section": "repairs",
         "batch": found,
-        "active": active,
-        "nobody": active and nobody_works(clock()),
-        "percent": 100 * found.done // found.total if found.total else 100,
+        "active": found.active,
+        "nobody": found.active and nobody_works(clock()),
+        "percent": found.percent,
         "to_undo": applied_count(found),
         "troubles": [result for result in found.results if result["outcome"] == "failed"][:SHOWN_RESULTS],
-        "still_blocked": 0 if active else still_blocked_count(found),
+        "still_blocked": 0 if found.active else still_blocked_count(found),
         "results": results[:SHOWN_RESULTS],
         "more": max(0, len(results) - SHOWN_RESULTS),
     }
     if request.htmx and request.htmx.target == "progress":
         template = "bulk/batch.html#progress"
-        return render(request, template, context, status=200 if active else STOP_POLLING)
+        return render(request, template, context, status=200 if found.active else STOP_POLLING)
     return render(request, "bulk/batch.html", context)
 
 
@@ -180,7 +179,7 @@ def _back(request: HtmxRequest, words: str) -> HttpResponse:
 
 
 def _going(batch: RepairBatch) -> HttpResponse:
-    bulk_enqueue(batch)
+    job_enqueue(batch)
     return redirect("sessions_app:batch", batch.public_id)
 
 
