@@ -15,19 +15,15 @@ from sessions_app.models import Finding, Message, Part, Repair, Session, Source,
 from .filters import SessionFilter
 
 __all__ = [
-    "Choice",
-    "Facets",
     "Page",
     "Place",
     "SessionDetail",
-    "SessionFilter",
     "SessionRow",
     "Tally",
     "TopFinding",
     "neighbours",
     "session_by_any_id",
     "session_detail",
-    "session_facets",
     "session_page",
     "session_query",
     "session_tally",
@@ -176,25 +172,6 @@ class TopFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    value: str
-    label: str
-    count: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """What the filter form can offer."""
-
-    sources: tuple[Choice, ...]
-    models: tuple[Choice, ...]
-    rules: tuple[Choice, ...]
-
-    def source_name(self, source: int) -> str:
-        return next((choice.label for choice in self.sources if choice.value == str(source)), f"source {source}")
-
-
-@dataclass(frozen=True, slots=True)
 class Place:
     """Where an id is: the session, and the message or part to show ("" = the session itself)."""
 
@@ -301,8 +278,7 @@ def session_page(wanted: SessionFilter, number: int = 1, per_page: int = PER_PAG
 
 def session_tally(wanted: SessionFilter) -> tuple[Tally, ...]:
     """Sessions by health under the filter's other conditions, the worst first."""
-    others = SessionFilter.from_query({**wanted.as_dict(), "health": None})
-    counts = dict(session_query(others).order_by().values_list("health").annotate(count=Count("pk")))
+    counts = dict(session_query(wanted.without("health")).order_by().values_list("health").annotate(count=Count("pk")))
     return tuple(Tally(health, counts.get(health, 0)) for health in Session.RANK)
 
 
@@ -317,29 +293,6 @@ def top_findings(ids: Sequence[int], each: int = 3) -> dict[int, tuple[TopFindin
         at = next(iter([*parts, *messages]), "")
         found.setdefault(session, []).append(TopFinding(severity, summary, at))
     return {session: tuple(findings) for session, findings in found.items()}
-
-
-def session_facets() -> Facets:
-    """Choices of the filter form."""
-    sources = Source.objects.order_by("name", "id").values_list("pk", "name")
-    used = (
-        Session.objects.exclude(model="")
-        .order_by()
-        .values_list("provider", "model")
-        .annotate(count=Count("pk"))
-        .order_by("-count", "provider", "model")[:100]
-    )
-    rules = (
-        Finding.objects.order_by()
-        .values_list("rule")
-        .annotate(count=Count("session", distinct=True))
-        .order_by("-count", "rule")
-    )
-    return Facets(
-        tuple(Choice(str(pk), name) for pk, name in sources),
-        tuple(Choice(f"{provider}/{model}", f"{provider}/{model}", count) for provider, model, count in used),
-        tuple(Choice(rule, rule, count) for rule, count in rules),
-    )
 
 
 def session_detail(session_id: int) -> SessionDetail | None:

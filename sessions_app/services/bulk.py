@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from sessions_app.domain.wish import DEDUPE, DROP, Wish
-from sessions_app.models import RepairBatch, Session, Source
+from sessions_app.models import RepairBatch, Session
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_query
 
@@ -60,7 +60,7 @@ class Selection:
     @property
     def words(self) -> str:
         if self.filter is not None:
-            return self.filter.sentence(_source_name)
+            return self.filter.sentence()
         return f"{len(self.ids):,} chosen session{'' if len(self.ids) == 1 else 's'}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -71,11 +71,6 @@ class Selection:
         if "ids" in document:
             return cls(ids=tuple(int(number) for number in document["ids"]))
         return cls(filter=SessionFilter.from_query(document))
-
-
-def _source_name(number: int) -> str:
-    name = Source.objects.filter(pk=number).values_list("name", flat=True).first()
-    return name or f"source {number}"
 
 
 def selection_keep(store: MutableMapping[str, Any], selection: Selection) -> str:

@@ -127,12 +127,7 @@ def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> R
 
 
 def _selection(options: dict[str, Any]) -> Selection:
-    given = QueryDict(options["filter"])
-    wanted = SessionFilter.from_query(given)
-    unknown = wanted.ignored + SessionFilter.strangers(given)
-    if unknown:
-        raise ValueError(f"The filter does not understand {', '.join(unknown)}.")
-    return Selection(filter=wanted)
+    return Selection(filter=SessionFilter.understood(QueryDict(options["filter"])))
 
 
 def _wish(options: dict[str, Any]) -> Wish:
