@@ -49,7 +49,7 @@ def _mirror(folder: str) -> Any:
     from django.utils import timezone
 
     from sessions_app.models import Session, Source
-    from sessions_app.services.importing import source_attach, import_run
+    from sessions_app.services.importing import import_run, source_attach
     from sessions_app.services.mirrorturns import MirrorTurnStore
 
     call_command("migrate", verbosity=0)

@@ -131,7 +131,7 @@ def _batch(number: uuid.UUID) -> RepairBatch:
     return found(RepairBatch, public_id=number)
 
 
-def _going(batch: RepairBatch) -> Status:
+def _going(batch: RepairBatch) -> Status[dict[str, Any]]:
     job_enqueue(batch)
     batch.refresh_from_db()
     return Status(202, batch_document(batch))

@@ -84,11 +84,12 @@ def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
     """Without ``send``: host and size. With it, a summary is made in the background (202); look at it, then apply
     it."""
     session = session_for_repair(request, sid)
-    asked = {"target": body.target, "thinking": body.thinking}
     now = timezone.now()
     try:
         if not body.send:
-            ready = compacting.session_compaction_prepare(session=session, now=now, **asked)
+            ready = compacting.session_compaction_prepare(
+                session=session, now=now, target=body.target, thinking=body.thinking
+            )
             return Status(
                 200,
                 {
@@ -99,7 +100,9 @@ def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
                     "digest": "",
                 },
             )
-        job = compacting.compaction_start(session=session, actor=Actor(actor(request), "api"), now=now, **asked)
+        job = compacting.compaction_start(
+            session=session, actor=Actor(actor(request), "api"), now=now, target=body.target, thinking=body.thinking
+        )
     except probing.ProbeRefused as refusal:
         raise _problem(refusal) from refusal
     job_enqueue(job)

@@ -19,7 +19,8 @@ def filter_of(query: QueryDict, *, also: Collection[str]) -> SessionFilter:
     try:
         return SessionFilter.understood(query, also=also)
     except FilterRefused as refusal:
-        raise Problem(422, str(refusal)) from refusal
+        places = [{"at": f"query/{fault.name}", "what": f"not understood: {fault.words}"} for fault in refusal.faults]
+        raise Problem(422, str(refusal), errors=places) from refusal
 
 
 def _parameter(field: Field) -> dict[str, Any]:

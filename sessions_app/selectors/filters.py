@@ -20,9 +20,21 @@ from sessions_app.models import Session
 from .filterfields import BY_NAME, FIELDS, SORTS, Choice, Field
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A name or a value that nobody understands, in words; ``name`` is what the query string has."""
+
+    name: str
+    words: str
+
+
 class FilterRefused(ValueError):
     """The filter asks for what nobody understands. Where something is done to all that fits, a name misspelt must not
     mean everything."""
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        super().__init__(f"The filter does not understand {', '.join(fault.words for fault in faults)}.")
+        self.faults = faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +59,16 @@ class SessionFilter:
     """Which sessions. ``values`` has the fields that restrict, and the order; ``wanted["rule"]`` is a value or the
     field's default."""
 
-    __slots__ = ("ignored", "values")
+    __slots__ = ("faults", "values")
 
     values: Mapping[str, Any]
-    ignored: tuple[str, ...]
+    faults: tuple[Fault, ...]
     """What the query string asked for and nobody understands; shown, never silently applied."""
 
-    def __init__(self, *, ignored: tuple[str, ...] = (), **values: Any) -> None:
+    def __init__(self, *, faults: tuple[Fault, ...] = (), **values: Any) -> None:
         known = {field.name: field.default for field in FIELDS}
         self.values = MappingProxyType({name: value for name, value in values.items() if value != known[name]})
-        self.ignored = ignored
+        self.faults = faults
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SessionFilter) and self.values == other.values
@@ -72,28 +84,34 @@ class SessionFilter:
         """Reads a query string (or the same as a JSON object), in which the names ``also`` are somebody else's. Names
         and values that make no sense are left out and named."""
         values: dict[str, Any] = {}
-        ignored: list[str] = []
+        faults: list[Fault] = []
         for name in query:
             field, given = BY_NAME.get(name), _given(query, name)
             if name in also:
                 continue
             if field is None:
-                ignored.append(f"{name}{did_you_mean(name, [*BY_NAME, *also])}")
+                faults.append(Fault(name, f"{name}{did_you_mean(name, [*BY_NAME, *also])}"))
                 continue
             try:
                 if given:
                     values[field.name] = field.read(given)
             except ValueError:
-                ignored.append(f"{name}={','.join(given)[:100]}{did_you_mean(given[-1], field.values)}")
-        return cls(**values, ignored=tuple(ignored))
+                said = f"{name}={','.join(given)[:100]}"
+                faults.append(Fault(name, f"{said}{did_you_mean(given[-1], field.values)}"))
+        return cls(**values, faults=tuple(faults))
 
     @classmethod
     def understood(cls, query: QueryDict | Mapping[str, Any], *, also: Collection[str] = ()) -> Self:
         """As ``from_query``. Raises ``FilterRefused`` where something was left out."""
         found = cls.from_query(query, also=also)
-        if found.ignored:
-            raise FilterRefused(f"The filter does not understand {', '.join(found.ignored)}.")
+        if found.faults:
+            raise FilterRefused(found.faults)
         return found
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """What was left out, in words."""
+        return tuple(fault.words for fault in self.faults)
 
     def to_query(self, **changes: Any) -> str:
         """The canonical query string, with ``changes`` applied (None takes a field out)."""

@@ -292,7 +292,7 @@ def ignored_findings(session_id: int) -> dict[str, Ignored]:
     """Keys of the session's findings that are ignored today."""
     today = Q(until=None) | Q(until__gte=TruncDate(Now()))
     rows = IgnoredFinding.objects.filter(today, session=session_id)
-    return {key: Ignored(*rest) for key, *rest in rows.values_list("key", "reason", "actor", "until")}
+    return {row.key: Ignored(row.reason, row.actor, row.until) for row in rows}
 
 
 def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fault]:
@@ -352,9 +352,9 @@ def _twins(heads: list[Head], slim: dict[str, list[_Slim]], faults: tuple[Fault,
             continue
         name = _letters(letter)
         letter += 1
-        for number, (_, part) in enumerate(group, 1):
-            others = tuple(other for _, other in group if other != part)
-            found[part] = Twin(name, number, len(group), call_id, others, together)
+        for number, (_, mine) in enumerate(group, 1):
+            others = tuple(other for _, other in group if other != mine)
+            found[mine] = Twin(name, number, len(group), call_id, others, together)
     return found
 
 

@@ -79,8 +79,9 @@ def _already_done(batch: RepairBatch, ids: list[int]) -> dict[int, dict[str, Any
     """Sessions that a chunk before this one repaired and could not note down any more."""
     made = Repair.objects.filter(batch=batch, session__in=ids, state=Repair.State.APPLIED, undoes=None)
     return {
-        repair.session_id: _result(repair.session, repair.session_id, "repaired", repair=repair)
+        repair.session.pk: _result(repair.session, repair.session.pk, "repaired", repair=repair)
         for repair in made.select_related("session")
+        if repair.session is not None
     }
 
 

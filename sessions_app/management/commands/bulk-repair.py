@@ -103,7 +103,8 @@ def _preview(options: dict[str, Any]) -> BulkPreview:
 
 def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> RepairBatch:
     now = timezone.now()
-    if resume is None and undo is None:
+    number = undo or resume
+    if number is None:
         return bulk_start(
             selection=_selection(options),
             wish=_wish(options),
@@ -113,9 +114,9 @@ def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> R
             face="command",
             now=now,
         )
-    batch = RepairBatch.objects.filter(public_id=undo or resume).first()
+    batch = RepairBatch.objects.filter(public_id=number).first()
     if batch is None:
-        raise ValueError(f"There is no batch {undo or resume}.")
+        raise ValueError(f"There is no batch {number}.")
     if undo is not None:
         bulk_undo(batch=batch, actor="command", face="command", now=now)
     elif worker_is_alive(now=now):
