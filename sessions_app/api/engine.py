@@ -160,39 +160,14 @@ def _question(prepared: probing.Prepared) -> dict[str, Any]:
 
 
 def probe_document(probe: Probe) -> dict[str, Any]:
-    names = (
-        "host",
-        "size",
-        "digest",
-        "target",
-        "as_stored",
-        "answer",
-        "status",
-        "error",
-        "locations",
-        "usage",
-        "cost",
-    )
-    more = ("milliseconds", "actor", "created_at", "id")
-    return {"sent": True, **{name: getattr(probe, name) for name in (*names, *more)}}
+    names = ProbeOut.model_fields.keys() - {"sent"}
+    return {"sent": True, **{name: getattr(probe, name) for name in names}}
 
 
 def compaction_document(job: Compaction) -> dict[str, Any]:
-    names = (
-        "id",
-        "state",
-        "host",
-        "target",
-        "total",
-        "done",
-        "percent",
-        "requests",
-        "summary",
-        "cost",
-        "error",
-    )
+    names = CompactionOut.model_fields.keys() - {"session", "repair"}
     return {
-        **{name: getattr(job, name) for name in (*names, "actor", "created_at", "finished_at")},
+        **{name: getattr(job, name) for name in names},
         "session": job.session_id,
         "repair": job.repair.public_id if job.repair else "",
     }

@@ -11,7 +11,7 @@ from ninja import Router
 from ninja.responses import Status
 from pydantic import ValidationError
 
-from sessions_app.models import Source
+from sessions_app.models import ImportJob, Source
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.importing import source_attach, source_delete, source_sync
 from sessions_app.services.uploading import source_upload
@@ -67,6 +67,11 @@ def source_create(request: HttpRequest) -> Any:
         source, job = _upload(request) if request.content_type == "multipart/form-data" else _attach(request)
     except StoreError as problem:
         raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
+    return begun(source, job)
+
+
+def begun(source: Source, job: ImportJob) -> Status[dict[str, Any]]:
+    """A new source whose sessions are read in the background."""
     job_enqueue(job)
     source.refresh_from_db()
     job.refresh_from_db()

@@ -103,7 +103,6 @@ class Twin:
     total: int
     call_id: str
     others: tuple[str, ...]
-    same_message: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +120,6 @@ class Outline:
 
     places: dict[str, tuple[int, int]]
     """Message or part id -> (turn number, index of the part in the session)."""
-
-    def turn_at(self, position: int) -> TurnHead | None:
-        """The turn that holds the part with this index."""
-        return next((turn for turn in self.turns if position < turn.first + turn.parts), None)
 
     @property
     def serious(self) -> tuple[Fault, ...]:
@@ -354,7 +349,7 @@ def _twins(heads: list[Head], slim: dict[str, list[_Slim]], faults: tuple[Fault,
         letter += 1
         for number, (_, mine) in enumerate(group, 1):
             others = tuple(other for _, other in group if other != mine)
-            found[mine] = Twin(name, number, len(group), call_id, others, together)
+            found[mine] = Twin(name, number, len(group), call_id, others)
     return found
 
 

@@ -13,9 +13,9 @@ from django.db.models.functions import RowNumber
 from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
 
 from .filters import SessionFilter
+from .paging import Page, paged
 
 __all__ = [
-    "Page",
     "Place",
     "SessionDetail",
     "SessionRow",
@@ -88,7 +88,6 @@ class SessionRow:
     project: str
     source_id: int
     source_name: str
-    source_origin: str
     parent: str
     version: str
     dialect: str
@@ -123,37 +122,6 @@ class SessionRow:
     @property
     def findings(self) -> int:
         return self.blocked + self.at_risk + self.info
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    rows: tuple[SessionRow, ...]
-    number: int
-    pages: int
-    total: int
-    capped: bool
-    """``total`` stopped counting at ``COUNT_LIMIT``."""
-    per_page: int
-
-    @property
-    def first(self) -> int:
-        return (self.number - 1) * self.per_page + 1
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.rows) - 1
-
-    @property
-    def numbers(self) -> tuple[int | None, ...]:
-        """Page numbers to link, None for a gap."""
-        near = {1, 2, self.pages - 1, self.pages, self.number - 1, self.number, self.number + 1}
-        kept = sorted(number for number in near if 1 <= number <= self.pages)
-        found: list[int | None] = []
-        for number in kept:
-            if found and found[-1] is not None and number - found[-1] > 1:
-                found.append(None)
-            found.append(number)
-        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +182,6 @@ def _row(session: Session) -> SessionRow:
         project=session.project_id_stored,
         source_id=session.source_id,
         source_name=source.name,
-        source_origin=source.origin,
         parent=session.parent_stored_id,
         version=session.version,
         dialect=session.dialect,
@@ -261,19 +228,9 @@ def session_query(wanted: SessionFilter) -> QuerySet[Session]:
     return wanted.apply(Session.objects.all())
 
 
-def session_page(wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE) -> Page:
-    """One numbered page; a number beyond the end is the last page."""
-    matching = session_query(wanted)
-    total = matching.order_by()[: COUNT_LIMIT + 1].count()
-    capped = total > COUNT_LIMIT
-    if capped and number * per_page > COUNT_LIMIT:
-        total = matching.order_by().count()
-        capped = False
-    pages = max(1, -(-total // per_page))
-    number = min(max(1, number), pages)
-    start = (number - 1) * per_page
-    rows = _rows(matching[start : start + per_page])
-    return Page(rows, number, pages, min(total, COUNT_LIMIT) if capped else total, capped, per_page)
+def session_page(wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE) -> Page[SessionRow]:
+    """One numbered page."""
+    return paged(session_query(wanted), _rows, number, per_page, COUNT_LIMIT)
 
 
 def session_tally(wanted: SessionFilter) -> tuple[Tally, ...]:

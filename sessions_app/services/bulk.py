@@ -18,7 +18,7 @@ from sessions_app.models import RepairBatch, Session
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_query
 
-from .audit import audit_record
+from .audit import batch_audit
 from .jobs import job_cancel
 
 
@@ -114,15 +114,7 @@ def bulk_start(
             total=len(ids),
             created_at=now,
         )
-        audit_record(
-            action="bulk.started",
-            actor=actor,
-            face=face,
-            now=now,
-            batch=batch.public_id,
-            subject=("batch", batch.public_id),
-            count=len(ids),
-        )
+        batch_audit(action="bulk.started", batch=batch, actor=actor, face=face, now=now, count=len(ids))
     return batch
 
 
@@ -146,14 +138,7 @@ def bulk_cancel(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> 
     """Stop after the session in hand; what is done stays, and can be undone."""
     if not job_cancel(batch, now):
         raise BulkRefused("This batch is not running.")
-    audit_record(
-        action="bulk.cancelled",
-        actor=actor,
-        face=face,
-        now=now,
-        batch=batch.public_id,
-        subject=("batch", batch.public_id),
-    )
+    batch_audit(action="bulk.cancelled", batch=batch, actor=actor, face=face, now=now)
 
 
 def bulk_undo(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> None:
@@ -165,11 +150,4 @@ def bulk_undo(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> No
         )
         if not begun:
             raise BulkRefused("This batch is still running." if batch.active else "It was taken back before.")
-        audit_record(
-            action="bulk.undone",
-            actor=actor,
-            face=face,
-            now=now,
-            batch=batch.public_id,
-            subject=("batch", batch.public_id),
-        )
+        batch_audit(action="bulk.undone", batch=batch, actor=actor, face=face, now=now)

@@ -22,7 +22,7 @@ from sessions_app.models import ImportJob, Session, Source, values
 from sessions_app.services.storefacts import is_native, store_damage, store_facts
 from sessions_app.stores.base import Mark, Problem, Store, StoreError
 
-from .audit import audit_record
+from .audit import source_audit
 from .jobs import Clock, job_cancel, job_finish, job_keep, job_run
 from .mirror import session_fields
 from .purging import source_purge
@@ -75,7 +75,7 @@ def source_attach(
         _list(source, store.sessions())
         job = _job_create(source, ImportJob.Kind.IMPORT, actor, face, now)
         action = "source.attached" if origin == Source.Origin.ATTACHED else "source.uploaded"
-        audit_record(action=action, actor=actor, face=face, now=now, subject=("source", source.pk), name=source.name)
+        source_audit(action=action, source=source, actor=actor, face=face, now=now)
     return source, job
 
 
@@ -98,14 +98,7 @@ def source_delete(*, source: Source, actor: str, now: datetime, face: str = "web
     """Delete what was imported from a source for good; of an upload also the stored copy. An attached file itself is
     left alone."""
     source_purge(source=source)
-    audit_record(
-        action="source.deleted",
-        actor=actor,
-        face=face,
-        now=now,
-        subject=("source", source.pk),
-        name=source.name,
-    )
+    source_audit(action="source.deleted", source=source, actor=actor, face=face, now=now)
     source.delete()
 
 
@@ -114,14 +107,7 @@ def import_cancel(*, job: ImportJob, actor: str, now: datetime, face: str = "web
     if job_cancel(job, now):
         if not job.active:
             _source_rest(job, now)
-        audit_record(
-            action="import.cancelled",
-            actor=actor,
-            face=face,
-            now=now,
-            subject=("source", job.source_id),
-            name=job.source.name,
-        )
+        source_audit(action="import.cancelled", source=job.source, actor=actor, face=face, now=now)
 
 
 def source_counters_update(source: Source) -> None:
@@ -172,13 +158,9 @@ def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
         _mark_pending(source, changes.changed)
         for batch in _batches([values.key(stored_id) for stored_id in changes.deleted]):
             Session.objects.filter(source=source, stored_id__in=batch, missing_since=None).update(missing_since=clock())
-        audit_record(
-            action="source.synced",
-            actor=job.actor,
-            now=clock(),
-            subject=("source", source.pk),
-            name=source.name,
-            changed=len(changes.changed) + len(changes.deleted),
+        changed = len(changes.changed) + len(changes.deleted)
+        source_audit(
+            action="source.synced", source=source, actor=job.actor, face=job.face, now=clock(), changed=changed
         )
         mark = changes.mark
     else:
