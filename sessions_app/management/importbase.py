@@ -10,7 +10,7 @@ from sessions_app.models import ImportJob, Source
 from sessions_app.services.importing import import_run
 
 
-def job_run(job: ImportJob) -> ImportJob:
+def run_to_end(job: ImportJob) -> ImportJob:
     """Run an import job to its end."""
     while import_run(job_id=job.pk, clock=timezone.now):
         pass

@@ -137,10 +137,8 @@ def _chunk(job: Compaction, clock: Clock) -> bool:
     try:
         endpoint = provider_endpoint(target)
         text = summary_work(session, endpoint).text
-        usage = Usage(**job.usage) if job.usage else Usage()
-        at = Progress(job.done, job.summary, usage, job.cost, job.chunk, job.requests)
         with Line(endpoint, target.protocol, limits()) as line:
-            done = summarise_piece(line=line, target=target, text=text, at=at, cancel=_Watched(job, clock))
+            done = summarise_piece(line=line, target=target, text=text, at=_progress(job), cancel=_Watched(job, clock))
     except (SummaryFailed, ProbeRefused, NotReachable) as problem:
         cancelled = isinstance(problem, SummaryFailed) and problem.aborted
         state = Compaction.State.CANCELLED if cancelled else Compaction.State.FAILED
@@ -215,11 +213,21 @@ def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
 
 def summary_changes(ready: Ready, made: Progress, now: datetime) -> tuple[RowChange, ...]:
     """The row changes of a summary that was just made of ``ready``."""
+    return _written(ready.rows, ready.session, ready.target, made, now)
+
+
+def _changes(job: Compaction, rows: SessionRows, now: datetime) -> tuple[RowChange, ...]:
+    return _written(rows, dialects.decode(rows), _target(job), _progress(job), now)
+
+
+def _written(
+    rows: SessionRows, session: model.Session, target: Target, made: Progress, now: datetime
+) -> tuple[RowChange, ...]:
     return compaction_changes(
-        ready.rows,
-        ready.session,
+        rows,
+        session,
         made.summary,
-        target=ready.target,
+        target=target,
         usage=made.usage,
         cost=made.cost or 0,
         now=int(now.timestamp() * 1000),
@@ -227,17 +235,9 @@ def summary_changes(ready: Ready, made: Progress, now: datetime) -> tuple[RowCha
     )
 
 
-def _changes(job: Compaction, rows: SessionRows, now: datetime) -> tuple[RowChange, ...]:
-    return compaction_changes(
-        rows,
-        dialects.decode(rows),
-        job.summary,
-        target=_target(job),
-        usage=Usage(**job.usage) if job.usage else Usage(),
-        cost=job.cost or 0,
-        now=int(now.timestamp() * 1000),
-        tails=random_tail,
-    )
+def _progress(job: Compaction) -> Progress:
+    usage = Usage(**job.usage) if job.usage else Usage()
+    return Progress(job.done, job.summary, usage, job.cost, job.chunk, job.requests)
 
 
 def _target(job: Compaction) -> Target:
