@@ -11,13 +11,14 @@ import pytest
 from django.utils import timezone
 
 from sessions_app import samples, tasks
+from sessions_app.domain.wish import Wish
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch, Session
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services import bulkrun, importing, jobs
-from sessions_app.services.bulk import BulkOptions, Selection, bulk_start
+from sessions_app.services.actor import Actor
+from sessions_app.services.bulk import Selection, bulk_start
 from sessions_app.services.compacting import compaction_run, compaction_start
 from sessions_app.services.importing import import_cancel, import_run, source_attach
-from sessions_app.services.repairing import Actor
 from tests.bulk.store import many
 from tests.providers.scripted import Answer, chat_end, chat_text, scripted
 from tests.stores_of import NOW, attached, session_of
@@ -38,7 +39,7 @@ def imported(tmp_path: Path) -> Made:
 def repaired(tmp_path: Path) -> Made:
     attached(many(tmp_path / "opencode.db", {"dup_id_slow": 3}))
     everything = Selection(filter=SessionFilter())
-    batch = bulk_start(selection=everything, options=BulkOptions(), reason="", actor="ann", face="web", now=NOW)
+    batch = bulk_start(selection=everything, wish=Wish(), reason="", actor="ann", face="web", now=NOW)
     return batch, lambda: bulkrun.bulk_run(job_id=batch.pk, clock=timezone.now, seconds=0)
 
 
