@@ -240,7 +240,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         name="rule",
         kind="text",
-        values={code: rule.title for code, rule in REGISTRY.items()},
+        values={code: code for code in REGISTRY},
         offered=_rules,
         label="Rule",
         about="with a finding of this rule",

@@ -20,8 +20,8 @@ from sessions_app.services.bulk import Selection, bulk_start
 from sessions_app.services.compacting import compaction_run, compaction_start
 from sessions_app.services.importing import import_cancel, import_run, source_attach
 from tests.bulk.store import many
+from tests.factories.corpus import NOW, attached, session_of
 from tests.providers.scripted import Answer, chat_end, chat_text, scripted
-from tests.stores_of import NOW, attached, session_of
 
 pytestmark = pytest.mark.django_db
 
