@@ -50,7 +50,7 @@ def _run(folder: Path, sessions: int) -> None:
     print(f"  attach and list        {time.perf_counter() - started:8.2f} s")
 
     started = time.perf_counter()
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     whole = time.perf_counter() - started
     print(f"  import and scan        {whole:8.2f} s   {whole * 100_000 / parts:.1f} s per 100,000 parts")
@@ -69,7 +69,7 @@ def _run(folder: Path, sessions: int) -> None:
 
     started = time.perf_counter()
     job = importing.source_sync(source=source, actor="bench", now=timezone.now())
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     job.refresh_from_db()
     print(f"  sync                   {time.perf_counter() - started:8.2f} s   {job.done} sessions read")

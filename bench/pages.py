@@ -58,7 +58,7 @@ def _run(folder: Path) -> int:
     return 1 if slow else 0
 
 
-def _imported(path: Path, **shape: int) -> Any:
+def _imported(path: Path, *, sessions: int, turns: int, steps: int) -> Any:
     """A source that was imported as any other; gives one of its sessions."""
     from django.utils import timezone
 
@@ -66,9 +66,9 @@ def _imported(path: Path, **shape: int) -> Any:
     from sessions_app.services import importing
     from tests.factories.bigstore import make_store
 
-    make_store(path, output=400, **shape)
+    make_store(path, output=400, sessions=sessions, turns=turns, steps=steps)
     source, job = importing.source_attach(path=path, actor="bench", now=timezone.now())
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     return Session.objects.filter(source=source)[0]
 

@@ -49,13 +49,13 @@ def _mirror(folder: str) -> Any:
     from django.utils import timezone
 
     from sessions_app.models import Session, Source
-    from sessions_app.services.importing import source_attach, source_import
+    from sessions_app.services.importing import import_run, source_attach
     from sessions_app.services.mirrorturns import MirrorTurnStore
 
     call_command("migrate", verbosity=0)
     path = _database(Path(folder) / "mirror.db")
     source, job = source_attach(path=path, actor="bench", now=timezone.now())
-    while source_import(job_id=job.pk, clock=timezone.now):
+    while import_run(job_id=job.pk, clock=timezone.now):
         pass
     Source.objects.filter(pk=source.pk).update(origin="uploaded")
     return MirrorTurnStore(Session.objects.select_related("source").get(stored_id="ses_bench"))

@@ -204,7 +204,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 # Logs go to stderr: the results of commands are on stdout.
-_LOG_STEPS = [
+_LOG_STEPS: list[structlog.typing.Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,

@@ -5,32 +5,48 @@ Chunks are short and may be repeated, so a killed worker loses nothing: ``reap``
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Protocol
 
 from django.db import transaction
 from django.tasks import task
 from django.utils import timezone
 
-from sessions_app.models import Compaction, ImportJob, RepairBatch
-from sessions_app.services import bulkrun, compacting, importing, scanning
+from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
+from sessions_app.services import bulkrun, compacting, importing, jobs, scanning
 from sessions_app.services.repair import recover
 
 SILENCE = timedelta(minutes=2)
-"""A job without a heartbeat for so long has lost its worker."""
+"""A repair that was left half told for so long has lost its process."""
 
 
-def import_enqueue(job: ImportJob) -> None:
-    """Have the job run in the background once the present transaction is committed."""
-    transaction.on_commit(lambda: import_run.enqueue(job.pk))
+class Run(Protocol):
+    """A chunk of a job; whether there is more to do."""
+
+    def __call__(self, *, job_id: int, clock: jobs.Clock) -> bool: ...
+
+
+KINDS: Mapping[type[Job], Run] = {
+    ImportJob: importing.import_run,
+    RepairBatch: bulkrun.bulk_run,
+    Compaction: compacting.compaction_run,
+}
+"""Every kind of job, and the service that does a chunk of it."""
+_RUNS = {kind.__name__: run for kind, run in KINDS.items()}
+
+
+def job_enqueue(job: Job) -> None:
+    """Have a job run, or go on, in the background once the present transaction is committed."""
+    transaction.on_commit(lambda: job_run.enqueue(type(job).__name__, job.pk))
 
 
 @task
-def import_run(job_id: int, **kwargs: Any) -> None:
-    """A few seconds of an import."""
-    while importing.source_import(job_id=job_id, clock=timezone.now):
+def job_run(kind: str, job_id: int, **kwargs: Any) -> None:
+    """A chunk of a job."""
+    while _RUNS[kind](job_id=job_id, clock=timezone.now):
         if _deferred():
-            import_run.enqueue(job_id)
+            job_run.enqueue(kind, job_id)
             return
 
 
@@ -43,69 +59,32 @@ def rescan_run(**kwargs: Any) -> None:
             return
 
 
-def bulk_enqueue(batch: RepairBatch) -> None:
-    """Have the batch go on (or its undo) in the background once the present transaction is committed."""
-    transaction.on_commit(lambda: bulk_run.enqueue(batch.pk))
-
-
-@task
-def bulk_run(batch_id: int, **kwargs: Any) -> None:
-    """A chunk of a bulk repair or of its undo."""
-    while bulkrun.bulk_run_chunk(batch_id=batch_id, clock=timezone.now):
-        if _deferred():
-            bulk_run.enqueue(batch_id)
-            return
-
-
-def compaction_enqueue(job: Compaction) -> None:
-    """Have the summary made in the background once the present transaction is committed."""
-    transaction.on_commit(lambda: compaction_run.enqueue(job.pk))
-
-
-@task
-def compaction_run(job_id: int, **kwargs: Any) -> None:
-    """A piece of a summary."""
-    while compacting.compaction_run(compaction_id=job_id, clock=timezone.now):
-        if _deferred():
-            compaction_run.enqueue(job_id)
-            return
-
-
 def start(*, alone: bool) -> list[str]:
     """At worker start: settle interrupted writes, take up what lost its worker, judge again what older rules judged.
 
     ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns
     what to tell.
     """
-    silence = timedelta(0) if alone else SILENCE
-    told = [*recover.journal_recover(now=timezone.now()), *_settle(timezone.now(), silence)]
-    for batch in bulkrun.bulk_unfinished(now=timezone.now(), alone=alone):
-        bulk_run.enqueue(batch)
-        told.append(f"Bulk repair {batch} is taken up again.")
-    for job in compacting.compactions_abandoned(now=timezone.now(), alone=alone):
-        compaction_run.enqueue(job)
+    told = recover.journal_recover(now=timezone.now())
+    recover.repairs_settle(now=timezone.now(), silence=timedelta(0) if alone else SILENCE)
+    told += [f"Taken up again: {job}." for job in _take_up(alone=alone)]
     rescan_run.enqueue()
     return told
 
 
 def reap() -> None:
     """From time to time: settle and take up what has been silent for a while."""
-    _settle(timezone.now(), SILENCE)
-    for batch in bulkrun.bulk_abandoned(now=timezone.now()):
-        bulk_run.enqueue(batch)
-    for job in compacting.compactions_abandoned(now=timezone.now()):
-        compaction_run.enqueue(job)
+    recover.repairs_settle(now=timezone.now(), silence=SILENCE)
+    _take_up()
 
 
-def _settle(now: datetime, silence: timedelta) -> list[str]:
-    recover.repairs_settle(now=now, silence=silence)
-    told = []
-    for job in importing.imports_reap(now=now, silence=silence):
-        import_run.enqueue(job.pk)
-        told.append(f"The import of {job.source.name} is taken up again.")
-    return told
+def _take_up(*, alone: bool = False) -> list[Job]:
+    found = [job for kind in KINDS for job in jobs.jobs_abandoned(kind, timezone.now(), alone=alone)]
+    for job in found:
+        job_enqueue(job)
+    return found
 
 
 def _deferred() -> bool:
     """The task backend runs tasks later; an immediate one would nest each chunk in the one before."""
-    return import_run.get_backend().supports_get_result
+    return job_run.get_backend().supports_get_result

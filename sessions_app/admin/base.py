@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin
 from django.core.paginator import Paginator
@@ -13,12 +13,13 @@ from django.http import HttpRequest
 from sessions_app.selectors.sessions import COUNT_LIMIT
 
 
-class CappedPaginator(Paginator):
+class CappedPaginator(Paginator[Any]):
     """Counts no further than the list of sessions does: a full count reads a whole table of parts."""
 
     @cached_property
     def count(self) -> int:
-        return self.object_list.order_by()[:COUNT_LIMIT].count()  # type: ignore[union-attr]
+        found = cast("QuerySet[Model]", self.object_list)
+        return found.order_by()[:COUNT_LIMIT].count()
 
 
 class TruthAdmin[M: Model](admin.ModelAdmin[M]):
@@ -28,7 +29,7 @@ class TruthAdmin[M: Model](admin.ModelAdmin[M]):
     show_full_result_count = False
     list_per_page = 50
     list_max_show_all = 200
-    ordering = ("-pk",)
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
     deferred: tuple[str, ...] = ()
     """Long columns that lists leave in the database."""
 

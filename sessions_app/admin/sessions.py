@@ -6,12 +6,15 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import ActionLocation
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from sessions_app.models import Finding, Message, Part, Session
+from sessions_app.models import Message, Part, Session
+from sessions_app.selectors.filterfields import FIELDS, Field
+from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.payloads import PayloadOptions, payload_lines
 from sessions_app.services.bulk import PRESETS, Selection, selection_keep
 from sessions_app.services.reading import session_refresh
@@ -22,20 +25,35 @@ from .base import TruthAdmin
 EVERYWHERE = [ActionLocation.CHANGE_LIST, ActionLocation.CHANGE_FORM]
 
 
-class RuleFilter(admin.SimpleListFilter):
-    """Sessions with a finding of a rule."""
+class FieldFilter(admin.SimpleListFilter):
+    """A field of the sessions page's filter."""
 
-    title = "rule"
-    parameter_name = "rule"
+    field: Field
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        counts = Finding.objects.order_by().values_list("rule").annotate(sessions=Count("session", distinct=True))
-        return [(rule, f"{rule} ({sessions})") for rule, sessions in counts.order_by("rule")]
+        return [
+            (choice.value, f"{choice.label} ({choice.count})" if choice.count else choice.label)
+            for choice in self.field.choices() or ()
+        ]
 
     def queryset(self, request: HttpRequest, sessions: QuerySet[Session]) -> QuerySet[Session]:
-        if not self.value():
+        if not (value := self.value()):
             return sessions
-        return sessions.filter(Exists(Finding.objects.filter(session=OuterRef("pk"), rule=self.value())))
+        try:
+            return SessionFilter(**{self.field.name: self.field.read([value])}).apply(sessions)
+        except ValueError as fault:
+            raise IncorrectLookupParameters(str(fault)) from fault
+
+
+FIELD_FILTERS = tuple(
+    type(
+        f"{field.name}_filter",
+        (FieldFilter,),
+        {"title": field.label or field.name, "parameter_name": field.name, "field": field},
+    )
+    for field in FIELDS
+    if field.values and field.condition
+)
 
 
 def _repair_action(name: str) -> Any:
@@ -62,7 +80,7 @@ class SessionAdmin(TruthAdmin[Session]):
         "part_count",
         "source",
     )
-    list_filter = (RuleFilter, "health", "source", "dialect", "provider")
+    list_filter = (*FIELD_FILTERS, "source", "dialect", "provider")
     search_fields = ("stored_id__exact", "search")
     search_help_text = "Words of the title or directory, or an exact id"
     ordering = ("health_rank", "-time_updated", "-pk")

@@ -13,7 +13,7 @@ from ninja.responses import Status
 from sessions_app.domain.wish import Wish
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import batch_document, report_csv, report_rows
-from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.filters import FilterRefused, SessionFilter
 from sessions_app.services.bulk import (
     BulkRefused,
     Selection,
@@ -23,7 +23,7 @@ from sessions_app.services.bulk import (
     bulk_undo,
 )
 from sessions_app.services.bulkpreview import bulk_preview
-from sessions_app.tasks import bulk_enqueue
+from sessions_app.tasks import job_enqueue
 
 from .access import found
 from .auth import REPAIR, VIEW, actor, require
@@ -131,8 +131,8 @@ def _batch(number: uuid.UUID) -> RepairBatch:
     return found(RepairBatch, public_id=number)
 
 
-def _going(batch: RepairBatch) -> Status:
-    bulk_enqueue(batch)
+def _going(batch: RepairBatch) -> Status[dict[str, Any]]:
+    job_enqueue(batch)
     batch.refresh_from_db()
     return Status(202, batch_document(batch))
 
@@ -142,8 +142,7 @@ def _selection(body: SelectionIn) -> Selection:
         raise Problem(422, "Name the sessions either by filter or by ids.")
     if body.ids is not None:
         return Selection(ids=tuple(dict.fromkeys(body.ids)))
-    wanted = SessionFilter.from_query(body.filter or {})
-    unknown = wanted.ignored + SessionFilter.strangers(body.filter or {})
-    if unknown:
-        raise Problem(422, f"The filter does not understand {', '.join(unknown)}.")
-    return Selection(filter=wanted)
+    try:
+        return Selection(filter=SessionFilter.understood(body.filter or {}))
+    except FilterRefused as refusal:
+        raise Problem(422, str(refusal)) from refusal

@@ -14,7 +14,7 @@ from sessions_app.services import compacting, probing
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.scanning import target_document
-from sessions_app.tasks import compaction_enqueue
+from sessions_app.tasks import job_enqueue
 
 from .access import found, session_for_reading, session_for_repair
 from .auth import REPAIR, VIEW, actor, require
@@ -84,11 +84,12 @@ def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
     """Without ``send``: host and size. With it, a summary is made in the background (202); look at it, then apply
     it."""
     session = session_for_repair(request, sid)
-    asked = {"target": body.target, "thinking": body.thinking}
     now = timezone.now()
     try:
         if not body.send:
-            ready = compacting.session_compaction_prepare(session=session, now=now, **asked)
+            ready = compacting.session_compaction_prepare(
+                session=session, now=now, target=body.target, thinking=body.thinking
+            )
             return Status(
                 200,
                 {
@@ -99,10 +100,12 @@ def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
                     "digest": "",
                 },
             )
-        job = compacting.compaction_start(session=session, actor=Actor(actor(request), "api"), now=now, **asked)
+        job = compacting.compaction_start(
+            session=session, actor=Actor(actor(request), "api"), now=now, target=body.target, thinking=body.thinking
+        )
     except probing.ProbeRefused as refusal:
         raise _problem(refusal) from refusal
-    compaction_enqueue(job)
+    job_enqueue(job)
     job.refresh_from_db()
     return Status(202, compaction_document(job))
 
@@ -123,7 +126,7 @@ def compaction_stop(request: HttpRequest, number: Id) -> Any:
     """Stop asking; nothing is written."""
     require(request, REPAIR)
     job = found(Compaction, pk=number)
-    compacting.compaction_cancel(job=job)
+    compacting.compaction_cancel(job=job, now=timezone.now())
     job.refresh_from_db()
     return compaction_document(job)
 
@@ -157,39 +160,14 @@ def _question(prepared: probing.Prepared) -> dict[str, Any]:
 
 
 def probe_document(probe: Probe) -> dict[str, Any]:
-    names = (
-        "host",
-        "size",
-        "digest",
-        "target",
-        "as_stored",
-        "answer",
-        "status",
-        "error",
-        "locations",
-        "usage",
-        "cost",
-    )
-    more = ("milliseconds", "actor", "created_at", "id")
-    return {"sent": True, **{name: getattr(probe, name) for name in (*names, *more)}}
+    names = ProbeOut.model_fields.keys() - {"sent"}
+    return {"sent": True, **{name: getattr(probe, name) for name in names}}
 
 
 def compaction_document(job: Compaction) -> dict[str, Any]:
-    names = (
-        "id",
-        "state",
-        "host",
-        "target",
-        "total",
-        "done",
-        "percent",
-        "requests",
-        "summary",
-        "cost",
-        "error",
-    )
+    names = CompactionOut.model_fields.keys() - {"session", "repair"}
     return {
-        **{name: getattr(job, name) for name in (*names, "actor", "created_at", "finished_at")},
+        **{name: getattr(job, name) for name in names},
         "session": job.session_id,
         "repair": job.repair.public_id if job.repair else "",
     }

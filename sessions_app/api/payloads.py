@@ -13,9 +13,9 @@ from sessions_app.selectors.sessions import session_query
 
 from .access import session_for_reading
 from .auth import VIEW, require
+from .filtering import FILTER, filter_of
 from .problems import Problem, ProblemOut
-from .schemas import NO_NUL, Id, SessionQuery, Thinking
-from .sessions import filter_of
+from .schemas import NO_NUL, Id, Thinking
 
 router = Router(tags=["payloads"])
 
@@ -81,11 +81,10 @@ def session_payload(
     "payloads.ndjson",
     response={422: ProblemOut},
     summary="Payloads of all sessions that match",
-    openapi_extra=_LINES,
+    openapi_extra=_LINES | FILTER,
 )
 def payloads_export(
     request: HttpRequest,
-    query: Query[SessionQuery],
     target: Target = "",
     thinking: Thinking = "auto",
     as_stored: AsStored = False,
@@ -94,9 +93,8 @@ def payloads_export(
 ) -> StreamingHttpResponse:
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
-    lines = payload_lines(
-        session_query(filter_of(request.GET)), PayloadOptions(target, thinking, as_stored, canonical, redact)
-    )
+    sessions = session_query(filter_of(request.GET, also=PayloadOptions.__dataclass_fields__))
+    lines = payload_lines(sessions, PayloadOptions(target, thinking, as_stored, canonical, redact))
     response = StreamingHttpResponse((line.encode() for line in lines), content_type="application/x-ndjson")
     response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'
     return response

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest
 from ninja import Query, Router
 
 from sessions_app.models import Finding, Verdict
-from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import SessionDetail, SessionRow, session_detail, session_page
 
 from .access import session_for_reading
 from .auth import VIEW, require
-from .problems import Problem, ProblemOut
-from .schemas import FindingsOut, Id, SessionDetailOut, SessionPage, SessionQuery, VerdictOut
+from .filtering import FILTER, filter_of
+from .problems import ProblemOut
+from .schemas import FindingsOut, Id, SessionDetailOut, SessionPage, VerdictOut
 
 router = Router(tags=["sessions"])
 
 
-@router.get("sessions", response={200: SessionPage, 422: ProblemOut}, summary="List sessions")
+@router.get("sessions", response={200: SessionPage, 422: ProblemOut}, summary="List sessions", openapi_extra=FILTER)
 def sessions_list(
     request: HttpRequest,
-    query: Query[SessionQuery],
     page: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
     per_page: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Any:
     """The sessions that match, a page at a time; a page beyond the end is the last one."""
     require(request, VIEW)
-    wanted = filter_of(request.GET)
+    wanted = filter_of(request.GET, also=("page", "per_page"))
     shown = session_page(wanted, page, per_page)
     return {
         "items": shown.rows,
@@ -70,17 +69,6 @@ def session_verdicts(request: HttpRequest, sid: Id) -> Any:
     """What each protocol's provider would answer, the session's own target first."""
     session = session_for_reading(request, sid)
     return list(Verdict.objects.filter(session=session).order_by("-own", "protocol"))
-
-
-def filter_of(query: QueryDict) -> SessionFilter:
-    """The page's filter from the query string; ``id`` is another name of ``holds``."""
-    given = query.copy()
-    if given.get("id"):
-        given["holds"] = given["id"]
-    wanted = SessionFilter.from_query(given)
-    if wanted.ignored:
-        raise Problem(422, f"The filter does not understand {', '.join(wanted.ignored)}.")
-    return wanted
 
 
 def _detail(detail: SessionDetail) -> dict[str, Any]:

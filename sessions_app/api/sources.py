@@ -11,12 +11,12 @@ from ninja import Router
 from ninja.responses import Status
 from pydantic import ValidationError
 
-from sessions_app.models import Source
+from sessions_app.models import ImportJob, Source
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.importing import source_attach, source_delete, source_sync
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
-from sessions_app.tasks import import_enqueue
+from sessions_app.tasks import job_enqueue
 
 from .access import found
 from .auth import SOURCES, VIEW, actor, require
@@ -67,7 +67,12 @@ def source_create(request: HttpRequest) -> Any:
         source, job = _upload(request) if request.content_type == "multipart/form-data" else _attach(request)
     except StoreError as problem:
         raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
-    import_enqueue(job)
+    return begun(source, job)
+
+
+def begun(source: Source, job: ImportJob) -> Status[dict[str, Any]]:
+    """A new source whose sessions are read in the background."""
+    job_enqueue(job)
     source.refresh_from_db()
     job.refresh_from_db()
     return Status(201, {"source": source, "job": job})
@@ -78,7 +83,7 @@ def source_read_again(request: HttpRequest, number: Id) -> Any:
     """Read what changed in a source since it was last read, in the background."""
     require(request, SOURCES)
     job = source_sync(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
-    import_enqueue(job)
+    job_enqueue(job)
     job.refresh_from_db()
     return Status(202, job)
 

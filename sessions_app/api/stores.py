@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router, Schema
-from ninja.responses import Status
 from pydantic import Field
 
 from sessions_app.api.access import found, session_for_reading, session_for_repair
@@ -15,6 +14,7 @@ from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require
 from sessions_app.api.problems import Problem, ProblemOut
 from sessions_app.api.repairs import refused, repair_document
 from sessions_app.api.schemas import Id, RepairOut, SourceJobOut
+from sessions_app.api.sources import begun
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.domain.wish import Wish
@@ -27,7 +27,7 @@ from sessions_app.services.handback.wholesource import source_adopt, source_tidy
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.stores.base import StoreError
-from sessions_app.tasks import import_enqueue
+from sessions_app.tasks import job_enqueue
 
 router = Router(tags=["stores"])
 
@@ -156,10 +156,7 @@ def source_save(request: HttpRequest, number: Id) -> Any:
         )
     except StoreError as problem:
         raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
-    import_enqueue(job)
-    source.refresh_from_db()
-    job.refresh_from_db()
-    return Status(201, {"source": source, "job": job})
+    return begun(source, job)
 
 
 @router.post(
@@ -201,7 +198,7 @@ def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
     if job is not None:
-        import_enqueue(job)
+        job_enqueue(job)
     return [outcome.document() for outcome in outcomes]
 
 

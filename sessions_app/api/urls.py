@@ -47,7 +47,7 @@ app_name = "api"
 _patterns = api.urls[0]
 urlpatterns: list[URLPattern] = [
     path("docs", docs, name="docs"),
-    *(_opened(pattern) for pattern in _patterns if pattern.name != "api-root"),
+    *(_opened(pattern) for pattern in _patterns if isinstance(pattern, URLPattern) and pattern.name != "api-root"),
     path("", _open(_nothing), name="api-root"),
     re_path(r"", _open(_nothing)),
 ]

@@ -33,7 +33,7 @@ _REPEATABLE = "may be given several times"
 class SutureCommand(BaseCommand, ABC):
     """A command whose failures are one line on stderr and the exit codes of design 8. Subclasses implement ``run``."""
 
-    requires_system_checks: Sequence[str] = []
+    requires_system_checks = ()
 
     @abstractmethod
     def run(self, *args: Any, **options: Any) -> int:

@@ -7,12 +7,12 @@ from typing import Any
 from django.utils import timezone
 
 from sessions_app.models import ImportJob, Source
-from sessions_app.services.importing import source_import
+from sessions_app.services.importing import import_run
 
 
-def job_run(job: ImportJob) -> ImportJob:
+def run_to_end(job: ImportJob) -> ImportJob:
     """Run an import job to its end."""
-    while source_import(job_id=job.pk, clock=timezone.now):
+    while import_run(job_id=job.pk, clock=timezone.now):
         pass
     job.refresh_from_db()
     return job

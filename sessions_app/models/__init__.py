@@ -6,6 +6,7 @@ from .access import ApiToken, LoginLink
 from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
+from .jobs import Job
 from .repairs import Repair, RepairBatch, RowChange
 from .sessions import Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
@@ -19,6 +20,7 @@ __all__ = [
     "Finding",
     "IgnoredFinding",
     "ImportJob",
+    "Job",
     "LoginLink",
     "Message",
     "Part",

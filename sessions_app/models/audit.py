@@ -81,7 +81,7 @@ class AuditEntry(models.Model):
         return f"{self.action} {self.pk}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        if self.pk is not None or not self._state.adding:
+        if self.pk or not self._state.adding:
             raise AuditIsAppendOnly("audit entries are not changed")
         if self.action not in ACTIONS:
             raise ValueError(f"no registered audit action: {self.action}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from .jobs import Job
 from .repairs import Repair
 from .sessions import Session
 
@@ -52,8 +53,11 @@ class Probe(models.Model):
         return f"probe {self.pk}: {self.answer}"
 
 
-class Compaction(models.Model):
-    """A summary of a session, made in the background, looked at, then written as its client would have."""
+class Compaction(Job):
+    """A summary of a session, made in the background, looked at, then written as its client would have.
+
+    ``total``: characters of conversation; ``done``: those that are in the summary.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -63,8 +67,6 @@ class Compaction(models.Model):
         CANCELLED = "cancelled", "Cancelled"
         FAILED = "failed", "Failed"
 
-    ACTIVE = (State.QUEUED, State.RUNNING)
-
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="compactions")
     rows_hash = models.CharField(max_length=64)
     """Of the rows that are summarised; applied only to the same."""
@@ -72,10 +74,6 @@ class Compaction(models.Model):
     """The model that summarises."""
     host = models.CharField(max_length=255)
     state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
-    total = models.PositiveBigIntegerField()
-    """Characters of conversation."""
-    done = models.PositiveBigIntegerField(default=0)
-    """Characters that are in the summary."""
     chunk = models.PositiveIntegerField()
     """Characters of one request; smaller after the model found one too long."""
     requests = models.PositiveIntegerField(default=0)
@@ -85,27 +83,7 @@ class Compaction(models.Model):
     """Tokens of the last response."""
     cost = models.FloatField(null=True, blank=True)
     """Dollars of all requests, None = not known."""
-    error = models.TextField(blank=True, default="")
-    cancel_requested = models.BooleanField(default=False)
     repair = models.OneToOneField(Repair, on_delete=models.SET_NULL, null=True, blank=True, related_name="compaction")
-    actor = models.CharField(max_length=150, blank=True, default="")
-    face = models.CharField(max_length=16, blank=True, default="")
-    created_at = models.DateTimeField()
-    started_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("-id",)
-        indexes = (models.Index(fields=("state", "heartbeat_at"), name="compaction_alive"),)
 
     def __str__(self) -> str:
         return f"compaction {self.pk} of session {self.session_id}"
-
-    @property
-    def active(self) -> bool:
-        return self.state in self.ACTIVE
-
-    @property
-    def percent(self) -> int:
-        return min(100, 100 * self.done // self.total) if self.total else 0

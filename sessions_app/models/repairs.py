@@ -10,6 +10,7 @@ from django.db import models
 
 from sessions_app.domain.repair import RowChange as DomainRowChange
 
+from .jobs import Job
 from .sessions import Session
 from .sources import Source
 from .values import row_from_text, row_text
@@ -20,8 +21,11 @@ def new_public_id() -> str:
     return f"rep_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(5)}"
 
 
-class RepairBatch(models.Model):
-    """Repairs started together: the filter they came from, options, progress, one undo for all."""
+class RepairBatch(Job):
+    """Repairs started together: the filter they came from, options, progress, one undo for all.
+
+    ``done``: sessions handled, whatever came of them; also where the next chunk goes on.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -32,7 +36,7 @@ class RepairBatch(models.Model):
         UNDOING = "undoing", "Undoing"
         UNDONE = "undone", "Undone"
 
-    ACTIVE = (State.QUEUED, State.RUNNING, State.UNDOING)
+    ACTIVE = (*Job.ACTIVE, State.UNDOING)
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     filter = models.JSONField(default=dict)
@@ -42,27 +46,15 @@ class RepairBatch(models.Model):
     options = models.JSONField(default=dict)
     """Rules, safety, choices, stop on first failure, force."""
     reason = models.TextField(blank=True, default="")
-    actor = models.CharField(max_length=150, blank=True, default="")
     state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
-    total = models.PositiveIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0)
-    """Sessions handled, whatever came of them; also where the next chunk goes on."""
     repaired = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     results = models.JSONField(default=list)
     """Per handled session: id, outcome, repair, why."""
-    cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, default="")
-    created_at = models.DateTimeField()
-    started_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        ordering = ("-id",)
+    class Meta(Job.Meta):
         verbose_name_plural = "repair batches"
-        indexes = (models.Index(fields=("state", "heartbeat_at"), name="batch_alive"),)
 
     def __str__(self) -> str:
         return f"batch {self.public_id}"

@@ -10,6 +10,8 @@ from django.db import models
 from sessions_app.stores import open_store
 from sessions_app.stores.base import Store, StoreKind
 
+from .jobs import Job
+
 
 class Source(models.Model):
     """An attached database file or folder, an uploaded file, or the bundled samples (design 2)."""
@@ -112,8 +114,8 @@ class Project(models.Model):
         return self.stored_id
 
 
-class ImportJob(models.Model):
-    """One background import: progress, cancel, and a heartbeat by which a dead worker is noticed."""
+class ImportJob(Job):
+    """One background import. ``total``: sessions to read; ``done``: those that were read."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -126,34 +128,15 @@ class ImportJob(models.Model):
         IMPORT = "import", "Import"
         SYNC = "sync", "Sync"
 
-    ACTIVE = (State.QUEUED, State.RUNNING)
-
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="jobs")
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.IMPORT)
     """A sync first finds out what changed since the last reading."""
     state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
-    total = models.PositiveIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     parts = models.PositiveBigIntegerField(default=0)
-    cancel_requested = models.BooleanField(default=False)
-    error = models.TextField(blank=True, default="")
-    actor = models.CharField(max_length=150, blank=True, default="")
-    created_at = models.DateTimeField()
-    started_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("-id",)
-        indexes = (models.Index(fields=("state", "heartbeat_at"), name="import_job_alive"),)
 
     def __str__(self) -> str:
         return f"import {self.pk} of source {self.source_id}"
-
-    @property
-    def active(self) -> bool:
-        return self.state in self.ACTIVE
 
     @property
     def percent(self) -> int:

@@ -19,7 +19,7 @@ def batch_document(batch: RepairBatch) -> dict[str, Any]:
         "id": batch.public_id,
         "state": batch.state,
         "filter": batch.filter if "ids" not in batch.filter else {"ids": len(batch.filter["ids"])},
-        "options": batch.options,
+        "options": {**batch.options, "face": batch.face},
         "reason": batch.reason,
         "actor": batch.actor,
         "total": batch.total,

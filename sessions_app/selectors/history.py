@@ -9,30 +9,10 @@ from django.db.models import FETCH_RAISE, Q
 
 from sessions_app.models import Repair
 
+from .paging import Page, paged
+
 PER_PAGE = 50
 CHANGES_SHOWN = 100
-
-
-@dataclass(frozen=True, slots=True)
-class RepairPage:
-    rows: tuple[Repair, ...]
-    number: int
-    pages: int
-    total: int
-    per_page: int = PER_PAGE
-    capped: bool = False
-
-    @property
-    def first(self) -> int:
-        return (self.number - 1) * self.per_page + 1
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.rows) - 1
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        return tuple(range(max(1, self.number - 3), min(self.pages, self.number + 3) + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +27,7 @@ class RepairDetail:
 
 def repair_page(
     *, session: int | None = None, state: str = "", rule: str = "", q: str = "", number: int = 1
-) -> RepairPage:
+) -> Page[Repair]:
     """A page of the history; ``session`` keeps one session's repairs. Complete rows: the batch is loaded too."""
     found = Repair.objects.select_related("batch", "undoes", "session")
     if session is not None:
@@ -64,12 +44,7 @@ def repair_page(
         )
     if rule:
         found = found.filter(findings__icontains=f'"{rule}:')
-    total = found.count()
-    pages = max(1, -(-total // PER_PAGE))
-    number = min(max(1, number), pages)
-    start = (number - 1) * PER_PAGE
-    rows = tuple(found.fetch_mode(FETCH_RAISE)[start : start + PER_PAGE])
-    return RepairPage(rows, number, pages, total)
+    return paged(found.fetch_mode(FETCH_RAISE), tuple, number, PER_PAGE)
 
 
 def repair_detail(public_id: str) -> RepairDetail | None:

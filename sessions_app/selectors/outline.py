@@ -103,7 +103,6 @@ class Twin:
     total: int
     call_id: str
     others: tuple[str, ...]
-    same_message: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +120,6 @@ class Outline:
 
     places: dict[str, tuple[int, int]]
     """Message or part id -> (turn number, index of the part in the session)."""
-
-    def turn_at(self, position: int) -> TurnHead | None:
-        """The turn that holds the part with this index."""
-        return next((turn for turn in self.turns if position < turn.first + turn.parts), None)
 
     @property
     def serious(self) -> tuple[Fault, ...]:
@@ -292,7 +287,7 @@ def ignored_findings(session_id: int) -> dict[str, Ignored]:
     """Keys of the session's findings that are ignored today."""
     today = Q(until=None) | Q(until__gte=TruncDate(Now()))
     rows = IgnoredFinding.objects.filter(today, session=session_id)
-    return {key: Ignored(*rest) for key, *rest in rows.values_list("key", "reason", "actor", "until")}
+    return {row.key: Ignored(row.reason, row.actor, row.until) for row in rows}
 
 
 def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fault]:
@@ -352,9 +347,9 @@ def _twins(heads: list[Head], slim: dict[str, list[_Slim]], faults: tuple[Fault,
             continue
         name = _letters(letter)
         letter += 1
-        for number, (_, part) in enumerate(group, 1):
-            others = tuple(other for _, other in group if other != part)
-            found[part] = Twin(name, number, len(group), call_id, others, together)
+        for number, (_, mine) in enumerate(group, 1):
+            others = tuple(other for _, other in group if other != mine)
+            found[mine] = Twin(name, number, len(group), call_id, others)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from django.db.models import Q
 from django.http import QueryDict
@@ -19,8 +19,6 @@ BUILT_IN: tuple[tuple[str, str, str], ...] = (
     ("unscanned", "Not scanned", "health=not-scanned"),
 )
 """(key, name, query) of the views that everybody has."""
-
-_FILTERS = {item.name for item in fields(SessionFilter)} - {"ignored"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,7 @@ class View:
     @property
     def unknown(self) -> tuple[str, ...]:
         """Conditions that this version does not know, or not with these values; they are left out."""
-        names = [name for name in QueryDict(self.query) if name not in _FILTERS]
-        return (*names, *self.filter.ignored)
+        return self.filter.ignored
 
 
 def views_for(user_id: int | None) -> tuple[View, ...]:

@@ -13,21 +13,17 @@ from django.db.models.functions import RowNumber
 from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
 
 from .filters import SessionFilter
+from .paging import Page, paged
 
 __all__ = [
-    "Choice",
-    "Facets",
-    "Page",
     "Place",
     "SessionDetail",
-    "SessionFilter",
     "SessionRow",
     "Tally",
     "TopFinding",
     "neighbours",
     "session_by_any_id",
     "session_detail",
-    "session_facets",
     "session_page",
     "session_query",
     "session_tally",
@@ -92,7 +88,6 @@ class SessionRow:
     project: str
     source_id: int
     source_name: str
-    source_origin: str
     parent: str
     version: str
     dialect: str
@@ -130,37 +125,6 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    rows: tuple[SessionRow, ...]
-    number: int
-    pages: int
-    total: int
-    capped: bool
-    """``total`` stopped counting at ``COUNT_LIMIT``."""
-    per_page: int
-
-    @property
-    def first(self) -> int:
-        return (self.number - 1) * self.per_page + 1
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.rows) - 1
-
-    @property
-    def numbers(self) -> tuple[int | None, ...]:
-        """Page numbers to link, None for a gap."""
-        near = {1, 2, self.pages - 1, self.pages, self.number - 1, self.number, self.number + 1}
-        kept = sorted(number for number in near if 1 <= number <= self.pages)
-        found: list[int | None] = []
-        for number in kept:
-            if found and found[-1] is not None and number - found[-1] > 1:
-                found.append(None)
-            found.append(number)
-        return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
 class Tally:
     health: str
     count: int
@@ -173,25 +137,6 @@ class TopFinding:
     severity: str
     summary: str
     at: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    value: str
-    label: str
-    count: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Facets:
-    """What the filter form can offer."""
-
-    sources: tuple[Choice, ...]
-    models: tuple[Choice, ...]
-    rules: tuple[Choice, ...]
-
-    def source_name(self, source: int) -> str:
-        return next((choice.label for choice in self.sources if choice.value == str(source)), f"source {source}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +182,6 @@ def _row(session: Session) -> SessionRow:
         project=session.project_id_stored,
         source_id=session.source_id,
         source_name=source.name,
-        source_origin=source.origin,
         parent=session.parent_stored_id,
         version=session.version,
         dialect=session.dialect,
@@ -284,25 +228,14 @@ def session_query(wanted: SessionFilter) -> QuerySet[Session]:
     return wanted.apply(Session.objects.all())
 
 
-def session_page(wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE) -> Page:
-    """One numbered page; a number beyond the end is the last page."""
-    matching = session_query(wanted)
-    total = matching.order_by()[: COUNT_LIMIT + 1].count()
-    capped = total > COUNT_LIMIT
-    if capped and number * per_page > COUNT_LIMIT:
-        total = matching.order_by().count()
-        capped = False
-    pages = max(1, -(-total // per_page))
-    number = min(max(1, number), pages)
-    start = (number - 1) * per_page
-    rows = _rows(matching[start : start + per_page])
-    return Page(rows, number, pages, min(total, COUNT_LIMIT) if capped else total, capped, per_page)
+def session_page(wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE) -> Page[SessionRow]:
+    """One numbered page."""
+    return paged(session_query(wanted), _rows, number, per_page, COUNT_LIMIT)
 
 
 def session_tally(wanted: SessionFilter) -> tuple[Tally, ...]:
     """Sessions by health under the filter's other conditions, the worst first."""
-    others = SessionFilter.from_query({**wanted.as_dict(), "health": None})
-    counts = dict(session_query(others).order_by().values_list("health").annotate(count=Count("pk")))
+    counts = dict(session_query(wanted.without("health")).order_by().values_list("health").annotate(count=Count("pk")))
     return tuple(Tally(health, counts.get(health, 0)) for health in Session.RANK)
 
 
@@ -317,29 +250,6 @@ def top_findings(ids: Sequence[int], each: int = 3) -> dict[int, tuple[TopFindin
         at = next(iter([*parts, *messages]), "")
         found.setdefault(session, []).append(TopFinding(severity, summary, at))
     return {session: tuple(findings) for session, findings in found.items()}
-
-
-def session_facets() -> Facets:
-    """Choices of the filter form."""
-    sources = Source.objects.order_by("name", "id").values_list("pk", "name")
-    used = (
-        Session.objects.exclude(model="")
-        .order_by()
-        .values_list("provider", "model")
-        .annotate(count=Count("pk"))
-        .order_by("-count", "provider", "model")[:100]
-    )
-    rules = (
-        Finding.objects.order_by()
-        .values_list("rule")
-        .annotate(count=Count("session", distinct=True))
-        .order_by("-count", "rule")
-    )
-    return Facets(
-        tuple(Choice(str(pk), name) for pk, name in sources),
-        tuple(Choice(f"{provider}/{model}", f"{provider}/{model}", count) for provider, model, count in used),
-        tuple(Choice(rule, rule, count) for rule, count in rules),
-    )
 
 
 def session_detail(session_id: int) -> SessionDetail | None:

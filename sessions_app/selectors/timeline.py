@@ -242,7 +242,7 @@ def _load(session: Session, heads: list[Head]) -> _Contents:
     found = _Contents()
     for start in range(0, len(heads), 500):
         some = heads[start : start + 500]
-        found.messages.update(Message.objects.fetch_mode(FETCH_RAISE).in_bulk([head.id for head in some]))
+        found.messages.update(Message.objects.all().fetch_mode(FETCH_RAISE).in_bulk([head.id for head in some]))
         parts = Part.objects.filter(session=session, message_stored_id__in=[head.stored_id for head in some])
         for part in parts.order_by("position").fetch_mode(FETCH_RAISE):
             found.parts[part.message_stored_id].append(part)

@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sessions_app.models import AuditEntry
+from sessions_app.models import AuditEntry, RepairBatch, Source
 from sessions_app.models.values import plain
 
 
@@ -33,3 +33,15 @@ def audit_record(
         data=plain(data),
         created_at=now,
     )
+
+
+def source_audit(*, action: str, source: Source, actor: str, face: str, now: datetime, **data: Any) -> AuditEntry:
+    """An entry about a source."""
+    subject = ("source", source.pk)
+    return audit_record(action=action, actor=actor, face=face, now=now, subject=subject, name=source.name, **data)
+
+
+def batch_audit(*, action: str, batch: RepairBatch, actor: str, face: str, now: datetime, **data: Any) -> AuditEntry:
+    """An entry about a bulk repair."""
+    number = batch.public_id
+    return audit_record(action=action, actor=actor, face=face, now=now, batch=number, subject=("batch", number), **data)

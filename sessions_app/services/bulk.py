@@ -14,11 +14,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from sessions_app.domain.wish import DEDUPE, DROP, Wish
-from sessions_app.models import RepairBatch, Session, Source
+from sessions_app.models import RepairBatch, Session
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_query
 
-from .audit import audit_record
+from .audit import batch_audit
+from .jobs import job_cancel
 
 
 class BulkRefused(Exception):
@@ -59,7 +60,7 @@ class Selection:
     @property
     def words(self) -> str:
         if self.filter is not None:
-            return self.filter.sentence(_source_name)
+            return self.filter.sentence()
         return f"{len(self.ids):,} chosen session{'' if len(self.ids) == 1 else 's'}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -70,11 +71,6 @@ class Selection:
         if "ids" in document:
             return cls(ids=tuple(int(number) for number in document["ids"]))
         return cls(filter=SessionFilter.from_query(document))
-
-
-def _source_name(number: int) -> str:
-    name = Source.objects.filter(pk=number).values_list("name", flat=True).first()
-    return name or f"source {number}"
 
 
 def selection_keep(store: MutableMapping[str, Any], selection: Selection) -> str:
@@ -111,28 +107,21 @@ def bulk_start(
         batch = RepairBatch.objects.create(
             filter=selection.as_dict(),
             session_ids=ids,
-            options={**wish.to_json(), "stop_on_failure": stop_on_failure, "face": face},
+            options={**wish.to_json(), "stop_on_failure": stop_on_failure},
             reason=reason,
             actor=actor,
+            face=face,
             total=len(ids),
             created_at=now,
         )
-        audit_record(
-            action="bulk.started",
-            actor=actor,
-            face=face,
-            now=now,
-            batch=batch.public_id,
-            subject=("batch", batch.public_id),
-            count=len(ids),
-        )
+        batch_audit(action="bulk.started", batch=batch, actor=actor, face=face, now=now, count=len(ids))
     return batch
 
 
 def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> RepairBatch:
     """A new batch over the sessions that failed in ``batch``, with its options."""
     failed = tuple(result["session"] for result in batch.results if result["outcome"] == "failed")
-    if batch.state in RepairBatch.ACTIVE or not failed:
+    if batch.active or not failed:
         raise BulkRefused("Nothing failed in this batch." if not failed else "This batch is still running.")
     return bulk_start(
         selection=Selection(ids=failed),
@@ -147,19 +136,9 @@ def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> R
 
 def bulk_cancel(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> None:
     """Stop after the session in hand; what is done stays, and can be undone."""
-    running = (RepairBatch.State.QUEUED, RepairBatch.State.RUNNING)
-    if not RepairBatch.objects.filter(pk=batch.pk, state__in=running).update(cancel_requested=True):
+    if not job_cancel(batch, now):
         raise BulkRefused("This batch is not running.")
-    idle = RepairBatch.objects.filter(pk=batch.pk, state__in=running, heartbeat_at=None)
-    idle.update(state=RepairBatch.State.CANCELLED, finished_at=now)
-    audit_record(
-        action="bulk.cancelled",
-        actor=actor,
-        face=face,
-        now=now,
-        batch=batch.public_id,
-        subject=("batch", batch.public_id),
-    )
+    batch_audit(action="bulk.cancelled", batch=batch, actor=actor, face=face, now=now)
 
 
 def bulk_undo(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> None:
@@ -167,17 +146,8 @@ def bulk_undo(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> No
     states = (RepairBatch.State.DONE, RepairBatch.State.CANCELLED, RepairBatch.State.FAILED)
     with transaction.atomic():
         begun = RepairBatch.objects.filter(pk=batch.pk, state__in=states).update(
-            state=RepairBatch.State.UNDOING, heartbeat_at=None, finished_at=None, error=""
+            state=RepairBatch.State.UNDOING, lease_until=None, heartbeat_at=now, finished_at=None, error=""
         )
         if not begun:
-            raise BulkRefused(
-                "This batch is still running." if batch.state in RepairBatch.ACTIVE else "It was taken back before."
-            )
-        audit_record(
-            action="bulk.undone",
-            actor=actor,
-            face=face,
-            now=now,
-            batch=batch.public_id,
-            subject=("batch", batch.public_id),
-        )
+            raise BulkRefused("This batch is still running." if batch.active else "It was taken back before.")
+        batch_audit(action="bulk.undone", batch=batch, actor=actor, face=face, now=now)

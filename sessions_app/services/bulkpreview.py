@@ -7,6 +7,7 @@ import difflib
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -136,7 +137,7 @@ def _why_left(rule: str, severity: str, safety: str, wish: Wish) -> str:
     return ""
 
 
-def _rules(chosen: QuerySet[Session, dict[str, int]], wish: Wish) -> tuple[RuleLine, ...]:
+def _rules(chosen: QuerySet[Session, Any], wish: Wish) -> tuple[RuleLine, ...]:
     counted = (
         Finding.objects.filter(session__in=chosen)
         .order_by()

@@ -1,24 +1,21 @@
 """Doing a batch, in chunks that survive a killed worker.
 
-A batch remembers the ids it stands for and how many of them are handled. A chunk takes the next few under a lease
-(``heartbeat_at``): a worker that dies leaves the lease to run out, and the chunk that follows learns from the batch's
-repairs what was done already. Undo goes the same way.
+A batch remembers the ids it stands for and how many of them are handled. A chunk takes the next few, and the chunk
+that follows one whose worker died learns from the batch's repairs what was done already. Undo goes the same way.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import structlog
-from django.db.models import Q
 
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Repair, RepairBatch, Session
 
 from .actor import Actor
+from .jobs import Clock, job_finish, job_keep, job_run
 from .repair.apply import repair_apply
 from .repair.refusal import RepairRefused
 from .repair.undo import repair_undo
@@ -27,10 +24,7 @@ log = structlog.get_logger(__name__)
 
 CHUNK = 25
 """Sessions that one chunk takes at most."""
-LEASE = timedelta(seconds=60)
-"""After this long without a sign of life a chunk counts as dead, and its batch may be taken up again."""
 
-type Clock = Callable[[], datetime]
 type Outcome = Literal["repaired", "nothing", "skipped", "failed"]
 
 _COUNTED: dict[str, str] = {
@@ -39,78 +33,45 @@ _COUNTED: dict[str, str] = {
     "skipped": "skipped",
     "failed": "failed",
 }
-_WORKING = (RepairBatch.State.QUEUED, RepairBatch.State.RUNNING)
+_PROGRESS = ("done", "repaired", "skipped", "failed", "results")
 
 
-def bulk_run_chunk(*, batch_id: int, clock: Clock, seconds: float = 5.0) -> bool:
+def bulk_run(*, job_id: int, clock: Clock, seconds: float = 5.0) -> bool:
     """Repair the next sessions of a batch, or take its next repairs back; whether there is more to do.
 
     False as well where another worker has the batch in hand, or it is finished.
     """
-    batch = _claim(batch_id, clock())
-    if batch is None:
-        return False
     deadline = time.monotonic() + seconds
-    if batch.state == RepairBatch.State.UNDOING:
-        return _undo_chunk(batch, clock, deadline)
-    return _repair_chunk(batch, clock, deadline)
 
+    def chunk(batch: RepairBatch) -> bool:
+        step = _undo_chunk if batch.state == RepairBatch.State.UNDOING else _repair_chunk
+        return step(batch, clock, deadline)
 
-def bulk_unfinished(*, now: datetime, alone: bool = False) -> list[int]:
-    """Batches to be taken up at the start of a worker; the caller enqueues a chunk for each.
-
-    ``alone``: no other process works on this database, so a lease that still runs is a dead worker's, and ends here.
-    Otherwise a batch under lease is left to ``bulk_abandoned``.
-    """
-    active = RepairBatch.objects.filter(state__in=RepairBatch.ACTIVE)
-    if alone:
-        active.update(heartbeat_at=None)
-    return list(active.filter(_free(now)).order_by("pk").values_list("pk", flat=True))
-
-
-def bulk_abandoned(*, now: datetime) -> list[int]:
-    """Batches whose worker died with the lease in hand, looked for from time to time."""
-    active = RepairBatch.objects.filter(state__in=RepairBatch.ACTIVE, heartbeat_at__lte=now - LEASE)
-    return list(active.order_by("pk").values_list("pk", flat=True))
-
-
-def _free(now: datetime) -> Q:
-    return Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - LEASE)
-
-
-def _claim(batch_id: int, now: datetime) -> RepairBatch | None:
-    mine = RepairBatch.objects.filter(_free(now), pk=batch_id, state__in=RepairBatch.ACTIVE)
-    if not mine.update(heartbeat_at=now):
-        return None
-    batch = RepairBatch.objects.get(pk=batch_id)
-    if batch.state == RepairBatch.State.QUEUED:
-        batch.state, batch.started_at = RepairBatch.State.RUNNING, now
-        batch.save(update_fields=("state", "started_at"))
-    return batch
+    return job_run(RepairBatch, job_id, clock, chunk)
 
 
 def _repair_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
+    batch.started_at = batch.started_at or clock()
     wish = Wish.from_json(batch.options)
     ids = batch.session_ids[batch.done : batch.done + CHUNK]
     sessions = Session.objects.select_related("source").in_bulk(ids)
     done = _already_done(batch, ids)
     for number in ids:
-        if _cancelled(batch, clock):
-            return False
+        if job_keep(batch, clock(), "started_at"):
+            return job_finish(batch, RepairBatch.State.CANCELLED, clock(), "", *_PROGRESS)
         result = done.get(number) or _handled(batch, sessions.get(number), number, wish, clock)
         batch.results.append(result)
         batch.done += 1
         name = _COUNTED[result["outcome"]]
         setattr(batch, name, getattr(batch, name) + 1)
         if result["outcome"] == "failed" and batch.options.get("stop_on_failure"):
-            _finish(batch, RepairBatch.State.FAILED, clock, f"Stopped at the first failure: {result['why']}")
-            return False
+            words = f"Stopped at the first failure: {result['why']}"
+            return job_finish(batch, RepairBatch.State.FAILED, clock(), words, *_PROGRESS)
         if time.monotonic() > deadline:
             break
     if batch.done >= len(batch.session_ids):
-        _finish(batch, RepairBatch.State.DONE, clock)
-        return False
-    _keep(batch, heartbeat=None)
+        return job_finish(batch, RepairBatch.State.DONE, clock(), "", *_PROGRESS)
+    job_keep(batch, clock(), *_PROGRESS)
     return True
 
 
@@ -118,16 +79,16 @@ def _already_done(batch: RepairBatch, ids: list[int]) -> dict[int, dict[str, Any
     """Sessions that a chunk before this one repaired and could not note down any more."""
     made = Repair.objects.filter(batch=batch, session__in=ids, state=Repair.State.APPLIED, undoes=None)
     return {
-        repair.session_id: _result(repair.session, repair.session_id, "repaired", repair=repair)
+        repair.session.pk: _result(repair.session, repair.session.pk, "repaired", repair=repair)
         for repair in made.select_related("session")
+        if repair.session is not None
     }
 
 
 def _handled(batch: RepairBatch, session: Session | None, number: int, wish: Wish, clock: Clock) -> dict[str, Any]:
     if session is None:
         return _result(None, number, "skipped", why="The session is not here any more.")
-    actor = Actor(name=batch.actor, face=str(batch.options.get("face", "web")), reason=batch.reason)
-    RepairBatch.objects.filter(pk=batch.pk).update(heartbeat_at=clock())
+    actor = Actor(name=batch.actor, face=batch.face, reason=batch.reason)
     try:
         repair = repair_apply(
             session=session,
@@ -168,10 +129,10 @@ def _undo_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
     kept = [name for name, result in results.items() if result["undo"].startswith("kept")]
     applied = Repair.objects.filter(batch=batch, undoes=None, state=Repair.State.APPLIED).exclude(public_id__in=kept)
     for repair in applied.select_related("session", "source").order_by("-pk")[:CHUNK]:
-        RepairBatch.objects.filter(pk=batch.pk).update(heartbeat_at=clock())
+        job_keep(batch, clock())
         actor = Actor(
             name=batch.actor,
-            face=str(batch.options.get("face", "web")),
+            face=batch.face,
             reason=f"Undo of bulk repair {batch.public_id}",
         )
         why = ""
@@ -185,38 +146,8 @@ def _undo_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
         if time.monotonic() > deadline:
             break
     if applied.exclude(public_id__in=kept).exists():
-        _keep(batch, heartbeat=None)
+        job_keep(batch, clock(), *_PROGRESS)
         return True
     words = f"{len(kept)} repairs could not be taken back; the report says why." if kept else ""
-    _finish(batch, RepairBatch.State.FAILED if kept else RepairBatch.State.UNDONE, clock, words)
-    return False
-
-
-def _cancelled(batch: RepairBatch, clock: Clock) -> bool:
-    if not RepairBatch.objects.filter(pk=batch.pk, cancel_requested=True).exists():
-        return False
-    batch.cancel_requested = True
-    _finish(batch, RepairBatch.State.CANCELLED, clock)
-    return True
-
-
-def _finish(batch: RepairBatch, state: str, clock: Clock, error: str = "") -> None:
-    batch.state, batch.finished_at, batch.error = state, clock(), error
-    _keep(batch, heartbeat=None)
-
-
-def _keep(batch: RepairBatch, *, heartbeat: datetime | None) -> None:
-    batch.heartbeat_at = heartbeat
-    batch.save(
-        update_fields=(
-            "state",
-            "done",
-            "repaired",
-            "skipped",
-            "failed",
-            "results",
-            "error",
-            "heartbeat_at",
-            "finished_at",
-        )
-    )
+    state = RepairBatch.State.FAILED if kept else RepairBatch.State.UNDONE
+    return job_finish(batch, state, clock(), words, *_PROGRESS)

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db.models import Q
 
 from sessions_app.domain import dialects, model, rowdoc
 from sessions_app.domain.bodies import body
@@ -31,6 +29,7 @@ from sessions_app.stores.fileturns import V2_REFUSED
 
 from .actor import Actor
 from .audit import audit_record
+from .jobs import Clock, job_cancel, job_finish, job_keep, job_run
 from .probing import ProbeRefused, provider_endpoint
 from .reading import session_refresh
 from .repair.apply import changes_apply
@@ -42,9 +41,6 @@ log = structlog.get_logger(__name__)
 
 RULE = "compaction"
 """What the history names as the reason of the repair."""
-LEASE = timedelta(minutes=5)
-
-type Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,53 +120,42 @@ def compaction_start(
     )
 
 
-def compaction_run(*, compaction_id: int, clock: Clock) -> bool:
+def compaction_run(*, job_id: int, clock: Clock) -> bool:
     """Summarise the next piece; whether there is more to do. A killed worker loses the piece in hand only."""
-    job = _claimed(compaction_id, clock())
-    if job is None:
-        return False
+    return job_run(Compaction, job_id, clock, lambda job: _chunk(job, clock))
+
+
+def _chunk(job: Compaction, clock: Clock) -> bool:
+    job.started_at = job.started_at or clock()
+    if job_keep(job, clock(), "started_at"):
+        return job_finish(job, Compaction.State.CANCELLED, clock())
     rows = session_rows(job.session)
     if rowdoc.rows_hash(rows) != job.rows_hash:
-        return _ended(job, Compaction.State.FAILED, clock(), "The session changed meanwhile; start again.")
+        return job_finish(job, Compaction.State.FAILED, clock(), "The session changed meanwhile; start again.")
     session = dialects.decode(rows)
     target = _target(job)
     try:
         endpoint = provider_endpoint(target)
         text = summary_work(session, endpoint).text
-        usage = Usage(**job.usage) if job.usage else Usage()
-        at = Progress(job.done, job.summary, usage, job.cost, job.chunk, job.requests)
         with Line(endpoint, target.protocol, limits()) as line:
-            done = summarise_piece(line=line, target=target, text=text, at=at, cancel=_watched(job, clock))
+            done = summarise_piece(line=line, target=target, text=text, at=_progress(job), cancel=_Watched(job, clock))
     except (SummaryFailed, ProbeRefused, NotReachable) as problem:
         cancelled = isinstance(problem, SummaryFailed) and problem.aborted
         state = Compaction.State.CANCELLED if cancelled else Compaction.State.FAILED
-        return _ended(job, state, clock(), "" if cancelled else str(problem))
+        return job_finish(job, state, clock(), "" if cancelled else str(problem))
     job.done, job.summary, job.chunk, job.requests = done.done, done.summary, done.chunk, done.requests
-    job.usage, job.cost, job.heartbeat_at = asdict(done.usage), done.cost, None
-    job.save(update_fields=("done", "summary", "chunk", "requests", "usage", "cost", "heartbeat_at"))
+    job.usage, job.cost = asdict(done.usage), done.cost
+    job_keep(job, clock(), "done", "summary", "chunk", "requests", "usage", "cost")
     if job.done >= job.total:
-        return _ended(job, Compaction.State.READY, clock(), "")
+        return job_finish(job, Compaction.State.READY, clock())
     return True
 
 
-def compaction_cancel(*, job: Compaction) -> None:
+def compaction_cancel(*, job: Compaction, now: datetime) -> None:
     """Have it stop; what was summarised is not applied."""
-    Compaction.objects.filter(pk=job.pk, state=Compaction.State.QUEUED).update(
-        state=Compaction.State.CANCELLED, cancel_requested=True
-    )
-    Compaction.objects.filter(pk=job.pk, state__in=(*Compaction.ACTIVE, Compaction.State.READY)).update(
-        cancel_requested=True
-    )
-    Compaction.objects.filter(pk=job.pk, state=Compaction.State.READY).update(state=Compaction.State.CANCELLED)
-
-
-def compactions_abandoned(*, now: datetime, alone: bool = False) -> list[int]:
-    """Those whose worker died; the caller enqueues each again."""
-    active = Compaction.objects.filter(state__in=Compaction.ACTIVE)
-    if alone:
-        active.update(heartbeat_at=None)
-    free = Q(heartbeat_at=None, created_at__lte=now - LEASE) | Q(heartbeat_at__lte=now - LEASE)
-    return list((active if alone else active.filter(free)).order_by("pk").values_list("pk", flat=True))
+    if not job_cancel(job, now):
+        ready = Compaction.objects.filter(pk=job.pk, state=Compaction.State.READY)
+        ready.update(state=Compaction.State.CANCELLED, cancel_requested=True)
 
 
 def compaction_preview(*, job: Compaction, now: datetime) -> CompactionPreview:
@@ -228,11 +213,21 @@ def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
 
 def summary_changes(ready: Ready, made: Progress, now: datetime) -> tuple[RowChange, ...]:
     """The row changes of a summary that was just made of ``ready``."""
+    return _written(ready.rows, ready.session, ready.target, made, now)
+
+
+def _changes(job: Compaction, rows: SessionRows, now: datetime) -> tuple[RowChange, ...]:
+    return _written(rows, dialects.decode(rows), _target(job), _progress(job), now)
+
+
+def _written(
+    rows: SessionRows, session: model.Session, target: Target, made: Progress, now: datetime
+) -> tuple[RowChange, ...]:
     return compaction_changes(
-        ready.rows,
-        ready.session,
+        rows,
+        session,
         made.summary,
-        target=ready.target,
+        target=target,
         usage=made.usage,
         cost=made.cost or 0,
         now=int(now.timestamp() * 1000),
@@ -240,17 +235,9 @@ def summary_changes(ready: Ready, made: Progress, now: datetime) -> tuple[RowCha
     )
 
 
-def _changes(job: Compaction, rows: SessionRows, now: datetime) -> tuple[RowChange, ...]:
-    return compaction_changes(
-        rows,
-        dialects.decode(rows),
-        job.summary,
-        target=_target(job),
-        usage=Usage(**job.usage) if job.usage else Usage(),
-        cost=job.cost or 0,
-        now=int(now.timestamp() * 1000),
-        tails=random_tail,
-    )
+def _progress(job: Compaction) -> Progress:
+    usage = Usage(**job.usage) if job.usage else Usage()
+    return Progress(job.done, job.summary, usage, job.cost, job.chunk, job.requests)
 
 
 def _target(job: Compaction) -> Target:
@@ -265,43 +252,17 @@ def _size(session: model.Session, target: Target) -> int | None:
         return None
 
 
-def _claimed(compaction_id: int, now: datetime) -> Compaction | None:
-    free = Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - LEASE)
-    active = Compaction.objects.filter(free, pk=compaction_id, state__in=Compaction.ACTIVE)
-    if not active.update(heartbeat_at=now, state=Compaction.State.RUNNING):
-        return None
-    job = Compaction.objects.select_related("session__source").get(pk=compaction_id)
-    if job.cancel_requested:
-        _ended(job, Compaction.State.CANCELLED, now, "")
-        return None
-    if job.started_at is None:
-        job.started_at = now
-        job.save(update_fields=("started_at",))
-    return job
-
-
-def _ended(job: Compaction, state: Compaction.State, now: datetime, error: str) -> bool:
-    job.state, job.error, job.finished_at, job.heartbeat_at = state, values.shown(error), now, None
-    job.save(update_fields=("state", "error", "finished_at", "heartbeat_at"))
-    return False
-
-
-def _watched(job: Compaction, clock: Clock) -> Cancel:
-    """A cancel that looks once a second whether the user wants one, and says meanwhile that the worker lives."""
-    return _Watched(job.pk, clock)
-
-
 class _Watched(Cancel):
-    def __init__(self, number: int, clock: Clock) -> None:
+    """A cancel that looks once a second whether the user wants one, and says meanwhile that the worker lives."""
+
+    def __init__(self, job: Compaction, clock: Clock) -> None:
         super().__init__()
-        self._number, self._now, self._looked = number, clock, time.monotonic()
+        self._job, self._now, self._looked = job, clock, time.monotonic()
 
     def __call__(self) -> bool:
         if not super().__call__() and time.monotonic() - self._looked >= 1:
             self._looked = time.monotonic()
-            job = Compaction.objects.filter(pk=self._number)
-            job.update(heartbeat_at=self._now())
-            if job.filter(cancel_requested=True).exists():
+            if job_keep(self._job, self._now()):
                 self.set()
         return super().__call__()
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import DatabaseError, connection
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from sessions_app.models import Repair
 
 
 def database_is_there() -> bool:
     """It can be asked, without making one: commands on bare files must not leave a database behind."""
-    name = connection.settings_dict["NAME"]
-    if connection.vendor == "sqlite" and not connection.is_in_memory_db() and not Path(name).exists():
+    file = _file()
+    if file is not None and not file.exists():
         return False
     try:
         Repair.objects.exists()
@@ -26,7 +27,15 @@ def database_is_there() -> bool:
 def database_prepare() -> None:
     """Make the data directory and bring the tables up to date."""
     Path(settings.SUTURE_DATA_DIR).mkdir(parents=True, exist_ok=True, mode=0o700)
-    if connection.vendor == "sqlite" and not connection.is_in_memory_db():
+    if (file := _file()) is not None:
         # Transcripts are in it; the files that SQLite makes beside it take over its permissions.
-        Path(connection.settings_dict["NAME"]).touch(mode=0o600, exist_ok=True)
+        file.touch(mode=0o600, exist_ok=True)
     call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
+
+
+def _file() -> Path | None:
+    """SQLite's file, None where the tables are elsewhere."""
+    used = connections[DEFAULT_DB_ALIAS]
+    if not isinstance(used, DatabaseWrapper) or used.is_in_memory_db():
+        return None
+    return Path(used.settings_dict["NAME"])

@@ -7,8 +7,8 @@ by whoever comes next, and doing it twice changes nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 
 import structlog
@@ -22,18 +22,14 @@ from sessions_app.models import ImportJob, Session, Source, values
 from sessions_app.services.storefacts import is_native, store_damage, store_facts
 from sessions_app.stores.base import Mark, Problem, Store, StoreError
 
-from .audit import audit_record
+from .audit import source_audit
+from .jobs import Clock, job_cancel, job_finish, job_keep, job_run
 from .mirror import session_fields
 from .purging import source_purge
 from .reading import BUSY, session_read, source_problems_write
 
 log = structlog.get_logger(__name__)
 
-type Clock = Callable[[], datetime]
-
-FORGOTTEN = timedelta(minutes=10)
-"""A queued job waits its turn behind others; after so long its task is taken to be lost, and a second one does no
-harm."""
 CHECK_SECONDS = 30.0
 """The longest that an import spends on asking SQLite whether the file is whole."""
 _LIST_BATCH = 500
@@ -77,88 +73,41 @@ def source_attach(
             last_read_at=now,
         )
         _list(source, store.sessions())
-        job = _job_create(source, ImportJob.Kind.IMPORT, actor, now)
+        job = _job_create(source, ImportJob.Kind.IMPORT, actor, face, now)
         action = "source.attached" if origin == Source.Origin.ATTACHED else "source.uploaded"
-        audit_record(action=action, actor=actor, face=face, now=now, subject=("source", source.pk), name=source.name)
+        source_audit(action=action, source=source, actor=actor, face=face, now=now)
     return source, job
 
 
 def source_sync(*, source: Source, actor: str, now: datetime, face: str = "web") -> ImportJob:
     """Queue a job that reads what changed since the last reading; an active job of the source is given back instead."""
     active = ImportJob.objects.filter(source=source, state__in=ImportJob.ACTIVE).first()
-    return active or _job_create(source, ImportJob.Kind.SYNC, actor, now)
+    return active or _job_create(source, ImportJob.Kind.SYNC, actor, face, now)
 
 
-def source_import(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
+def import_run(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
     """Read pending sessions of the job's source, newest first, for about ``seconds``; returns whether more are left.
 
     A session that cannot be read is marked and told in the source's problems; the next one goes on.
     """
-    job = ImportJob.objects.select_related("source").filter(pk=job_id).first()
-    if job is None or not job.active:
-        return False
     deadline = time.monotonic() + seconds
-    try:
-        with job.source.open_store() as store:
-            if job.started_at is None:
-                _begin(job, store, clock)
-            facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)
-            waiting: list[int] = []
-            while time.monotonic() < deadline:
-                if _cancelled(job, clock):
-                    return False
-                session = _next(job, waiting)
-                if session is None:
-                    _finish(job, ImportJob.State.DONE, clock)
-                    return False
-                _read(session, job, store, facts, clock)
-    except StoreError as problem:
-        if problem.kind in BUSY:
-            return True
-        job.error = values.shown(f"{problem.words} {problem.next_step}".strip())
-        _finish(job, ImportJob.State.FAILED, clock)
-        return False
-    return True
+    return job_run(ImportJob, job_id, clock, lambda job: _chunk(job, clock, deadline), _source_rest)
 
 
 def source_delete(*, source: Source, actor: str, now: datetime, face: str = "web") -> None:
     """Delete what was imported from a source for good; of an upload also the stored copy. An attached file itself is
     left alone."""
     source_purge(source=source)
-    audit_record(
-        action="source.deleted",
-        actor=actor,
-        face=face,
-        now=now,
-        subject=("source", source.pk),
-        name=source.name,
-    )
+    source_audit(action="source.deleted", source=source, actor=actor, face=face, now=now)
     source.delete()
 
 
 def import_cancel(*, job: ImportJob, actor: str, now: datetime, face: str = "web") -> None:
     """Ask a running import to stop; what it has read stays."""
-    if ImportJob.objects.filter(pk=job.pk, state__in=ImportJob.ACTIVE).update(cancel_requested=True):
-        audit_record(
-            action="import.cancelled",
-            actor=actor,
-            face=face,
-            now=now,
-            subject=("source", job.source_id),
-            name=job.source.name,
-        )
-
-
-def imports_reap(*, now: datetime, silence: timedelta) -> list[ImportJob]:
-    """Jobs whose worker has been silent for so long, or that none took up: to be enqueued again. They go on where they
-    stopped."""
-    silent = Q(state=ImportJob.State.RUNNING, heartbeat_at__lte=now - silence)
-    forgotten = Q(state=ImportJob.State.QUEUED, created_at__lte=now - FORGOTTEN) & (
-        Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - FORGOTTEN)
-    )
-    jobs = list(ImportJob.objects.select_related("source").filter(silent | forgotten))
-    ImportJob.objects.filter(pk__in=[job.pk for job in jobs]).update(heartbeat_at=now)
-    return jobs
+    if job_cancel(job, now):
+        if not job.active:
+            _source_rest(job, now)
+        source_audit(action="import.cancelled", source=job.source, actor=actor, face=face, now=now)
 
 
 def source_counters_update(source: Source) -> None:
@@ -171,33 +120,47 @@ def source_counters_update(source: Source) -> None:
     source.save(update_fields=("sessions_total", "sessions_imported", "parts_imported"))
 
 
-def _job_create(source: Source, kind: str, actor: str, now: datetime) -> ImportJob:
+def _job_create(source: Source, kind: str, actor: str, face: str, now: datetime) -> ImportJob:
     source.state = Source.State.IMPORTING
     source.updated_at = now
     source.save(update_fields=("state", "updated_at"))
     total = Session.objects.filter(source=source, pending=True).count()
-    return ImportJob.objects.create(source=source, kind=kind, actor=actor, created_at=now, total=total)
+    return ImportJob.objects.create(source=source, kind=kind, actor=actor, face=face, created_at=now, total=total)
+
+
+def _chunk(job: ImportJob, clock: Clock, deadline: float) -> bool:
+    try:
+        with job.source.open_store() as store:
+            if job.started_at is None:
+                _begin(job, store, clock)
+            facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)
+            waiting: list[int] = []
+            while not job_keep(job, clock(), "parts", "done", "failed"):
+                if time.monotonic() >= deadline:
+                    return True
+                session = _next(job, waiting)
+                if session is None:
+                    return _finish(job, ImportJob.State.DONE, clock)
+                _read(session, job, store, facts, clock)
+    except StoreError as problem:
+        if problem.kind in BUSY:
+            return True
+        return _finish(job, ImportJob.State.FAILED, clock, f"{problem.words} {problem.next_step}".strip())
+    return _finish(job, ImportJob.State.CANCELLED, clock)
 
 
 def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
     """Take the mark first: what changes while we read will be seen by the next sync."""
-    job.started_at = job.heartbeat_at = clock()
-    job.state = ImportJob.State.RUNNING
-    job.save(update_fields=("started_at", "heartbeat_at", "state"))
-    source = job.source
+    began, source = clock(), job.source
     if job.kind == ImportJob.Kind.SYNC:
         changes = store.changed_since(Mark.from_json(source.sync_mark or "{}"))
         _list(source, store.sessions())
         _mark_pending(source, changes.changed)
         for batch in _batches([values.key(stored_id) for stored_id in changes.deleted]):
             Session.objects.filter(source=source, stored_id__in=batch, missing_since=None).update(missing_since=clock())
-        audit_record(
-            action="source.synced",
-            actor=job.actor,
-            now=clock(),
-            subject=("source", source.pk),
-            name=source.name,
-            changed=len(changes.changed) + len(changes.deleted),
+        changed = len(changes.changed) + len(changes.deleted)
+        source_audit(
+            action="source.synced", source=source, actor=job.actor, face=job.face, now=clock(), changed=changed
         )
         mark = changes.mark
     else:
@@ -209,7 +172,8 @@ def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
     source.last_read_at, source.dialects = clock(), list(store.dialects)
     source.save(update_fields=("sync_mark", "last_read_at", "dialects", "damage"))
     job.total = Session.objects.filter(source=source, pending=True).count()
-    job.save(update_fields=("total",))
+    job.started_at = began
+    job_keep(job, clock(), "total", "started_at")
 
 
 def _list(source: Source, rows: Iterable[Row]) -> None:
@@ -264,24 +228,21 @@ def _read(session: Session, job: ImportJob, store: Store, facts: Facts, clock: C
         log.exception("session could not be read", session=session.stored_id, source=job.source_id)
         Session.objects.filter(pk=session.pk).update(pending=False, error="Suture failed on this session; see the log.")
         job.failed += 1
-    job.heartbeat_at = clock()
-    job.save(update_fields=("parts", "done", "failed", "heartbeat_at"))
 
 
-def _cancelled(job: ImportJob, clock: Clock) -> bool:
-    job.refresh_from_db(fields=("cancel_requested", "state"))
-    if job.cancel_requested:
-        _finish(job, ImportJob.State.CANCELLED, clock)
-    return not job.active
+def _finish(job: ImportJob, state: str, clock: Clock, error: str = "") -> bool:
+    now = clock()
+    job_finish(job, state, now, error)
+    _source_rest(job, now)
+    return False
 
 
-def _finish(job: ImportJob, state: str, clock: Clock) -> None:
-    job.state, job.finished_at = state, clock()
-    job.save(update_fields=("state", "finished_at", "error"))
+def _source_rest(job: ImportJob, now: datetime) -> None:
+    """The job has ended: its source is not read any more."""
     source = job.source
     source_counters_update(source)
-    source.state = Source.State.FAILED if state == ImportJob.State.FAILED else Source.State.READY
-    source.error, source.updated_at = job.error, clock()
+    source.state = Source.State.FAILED if job.state == ImportJob.State.FAILED else Source.State.READY
+    source.error, source.updated_at = job.error, now
     source.save(update_fields=("state", "error", "updated_at"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from sessions_app.models import SavedView
@@ -22,7 +22,7 @@ class ViewRefused(Exception):
 
 def view_save(
     *,
-    owner: AbstractBaseUser,
+    owner: User,
     name: str,
     query: str,
     columns: Sequence[str],

@@ -13,7 +13,6 @@ from django.db import transaction
 
 from sessions_app.domain import dialects
 from sessions_app.domain import model as domain
-from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.rules import Finding as DomainFinding
 from sessions_app.domain.scan import SessionScan, scan
@@ -27,13 +26,6 @@ from sessions_app.services.storefacts import session_facts, source_facts
 from .rulesversion import rules_version
 
 log = structlog.get_logger(__name__)
-
-
-def rows_scan(
-    *, rows: SessionRows, target: Target | None = None, thinking: str = "auto", facts: Facts | None = None
-) -> SessionScan:
-    """Findings, verdicts and health of rows that are in no mirror."""
-    return scan(dialects.decode(rows), target=target, thinking=thinking, facts=facts or Facts())
 
 
 def session_scan(*, session: Session, now: datetime, facts: Facts | None = None, force: bool = False) -> bool:
@@ -65,7 +57,7 @@ def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan
         session.blocked_count, session.at_risk_count, session.info_count = (
             counts[severity] for severity in ("blocked", "at-risk", "info")
         )
-        session.health = result.health
+        session.health = Session.Health(result.health)
         session.health_rank = Session.RANK[session.health]
         session.reasons = values.plain(result.reasons)
         session.rejected_by = [protocol for protocol, verdict in result.verdicts.items() if not verdict.accepted]
@@ -93,7 +85,8 @@ def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan
 
 def target_document(target: Target) -> dict[str, Any]:
     """A target as JSON has it."""
-    return values.plain(asdict(target))
+    document: dict[str, Any] = values.plain(asdict(target))
+    return document
 
 
 def _findings_write(session: Session, findings: list[DomainFinding]) -> None:
@@ -160,7 +153,8 @@ def _verdict(session: Session, protocol: str, verdict: DomainVerdict, own: bool)
 
 def violation_document(violation: Violation) -> dict[str, Any]:
     """A violation as JSON has it."""
-    return values.plain(asdict(violation))
+    document: dict[str, Any] = values.plain(asdict(violation))
+    return document
 
 
 def _ordered(decoded: domain.Session, findings: list[DomainFinding] | tuple[DomainFinding, ...]) -> list[DomainFinding]:

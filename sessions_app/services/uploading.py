@@ -5,20 +5,19 @@ from __future__ import annotations
 import shutil
 import uuid
 from datetime import datetime
-from typing import BinaryIO
 
 from django.conf import settings
 
 from sessions_app import samples
 from sessions_app.models import ImportJob, Source
-from sessions_app.stores.intake import Limits, take_in
+from sessions_app.stores.intake import Limits, Readable, take_in
 
 from .datadir import samples_dir, uploads_dir
 from .importing import source_attach
 
 
 def source_upload(
-    *, file: BinaryIO, name: str, actor: str, now: datetime, face: str = "web", wal: BinaryIO | None = None
+    *, file: Readable, name: str, actor: str, now: datetime, face: str = "web", wal: Readable | None = None
 ) -> tuple[Source, ImportJob]:
     """Keep an uploaded file (a database with or without its ``-wal``, an export, a row document, an archive of a
     storage folder) and attach the copy. Raises ``StoreError`` where it is none of these or too large; nothing is kept

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol
 
 from . import MAX_TEXT_BYTES, find_inside, open_store
 from .archive import ArchiveLimits, is_archive, unpack
@@ -47,8 +47,14 @@ class Intake:
     notes: tuple[str, ...] = ()
 
 
+class Readable(Protocol):
+    """A file as it arrives."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
 def take_in(
-    upload: BinaryIO, folder: Path, *, name: str, wal: BinaryIO | None = None, limits: Limits | None = None
+    upload: Readable, folder: Path, *, name: str, wal: Readable | None = None, limits: Limits | None = None
 ) -> Intake:
     """Keep an upload in the new folder ``folder``. ``name`` is the file's name as the user has it; ``wal`` its
     ``-wal``, if given.
@@ -64,7 +70,7 @@ def take_in(
         raise
 
 
-def _kept(upload: BinaryIO, folder: Path, name: str, wal: BinaryIO | None, limits: Limits) -> Intake:
+def _kept(upload: Readable, folder: Path, name: str, wal: Readable | None, limits: Limits) -> Intake:
     head = upload.read(len(_MAGIC))
     raw = folder / "upload.part"
     is_database = head == _MAGIC
@@ -117,7 +123,7 @@ def _archive(raw: Path, folder: Path, name: str, digest: str, size: int, limits:
     return Intake(kept, "sqlite", digest, size, tuple(notes))
 
 
-def _database(raw: Path, kept: Path, name: str, wal: BinaryIO | None, limits: Limits) -> list[str]:
+def _database(raw: Path, kept: Path, name: str, wal: Readable | None, limits: Limits) -> list[str]:
     notes = []
     with raw.open("rb") as file:
         in_wal_mode = file.read(20)[18:20] == b"\x02\x02"
@@ -231,7 +237,7 @@ def _clear_secrets(connection: sqlite3.Connection) -> bool:
     return found
 
 
-def _copy(source: BinaryIO, dest: Path, limit: int, name: str, head: bytes) -> tuple[str, int]:
+def _copy(source: Readable, dest: Path, limit: int, name: str, head: bytes) -> tuple[str, int]:
     """Copy what is left of a stream behind ``head``; returns its hash and size."""
     digest = hashlib.sha256(head)
     size = len(head)

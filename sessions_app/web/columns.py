@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from sessions_app.selectors.filters import SORTS, SessionFilter
+from sessions_app.selectors.filterfields import SORTS
+from sessions_app.selectors.filters import SessionFilter
 
 COLUMNS: dict[str, tuple[str, str, str]] = {
     "source": ("Source", "", ""),
@@ -56,9 +57,9 @@ def _head(wanted: SessionFilter, word: str, first: str, css: str, tail: str) -> 
     if not first:
         return Column(word, css=css)
     name = first.lstrip("-")
-    if wanted.sort.lstrip("-") != name:
+    if wanted["sort"].lstrip("-") != name:
         return Column(word, wanted.to_query(sort=first) + tail, css=css)
-    other = name if wanted.sort.startswith("-") else f"-{name}"
-    direction = "descending" if wanted.sort.startswith("-") else "ascending"
+    other = name if wanted["sort"].startswith("-") else f"-{name}"
+    direction = "descending" if wanted["sort"].startswith("-") else "ascending"
     query = wanted.to_query(sort=other if other in SORTS else name) or "sort=health"
     return Column(word, query + tail, direction, css)

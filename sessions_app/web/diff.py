@@ -123,7 +123,7 @@ def _clean(line: str) -> str:
 
 def _lines(before: list[str], after: list[str]) -> Iterator[Line]:
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=len(before) + len(after) > 2_000)
-    for group in _groups(matcher):
+    for group in _groups(matcher, len(before)):
         for kind, a1, a2, b1, b2 in group:
             if kind == "gap":
                 yield Line("gap", gap=a2 - a1)
@@ -133,7 +133,7 @@ def _lines(before: list[str], after: list[str]) -> Iterator[Line]:
                 yield from _replaced(before[a1:a2], after[b1:b2])
 
 
-def _groups(matcher: difflib.SequenceMatcher[str]) -> Iterator[list[tuple[str, int, int, int, int]]]:
+def _groups(matcher: difflib.SequenceMatcher[str], length: int) -> Iterator[list[tuple[str, int, int, int, int]]]:
     """Blocks of change with a little around them; what is left out between is a gap."""
     end = 0
     for group in matcher.get_grouped_opcodes(CONTEXT):
@@ -142,8 +142,8 @@ def _groups(matcher: difflib.SequenceMatcher[str]) -> Iterator[list[tuple[str, i
             yield [("gap", end, start, 0, 0)]
         yield [(tag, a1, a2, b1, b2) for tag, a1, a2, b1, b2 in group]
         end = group[-1][2]
-    if end and len(matcher.a) > end:
-        yield [("gap", end, len(matcher.a), 0, 0)]
+    if end and length > end:
+        yield [("gap", end, length, 0, 0)]
 
 
 def _replaced(gone: list[str], come: list[str]) -> Iterator[Line]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate
 
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect
@@ -39,7 +40,7 @@ def allowed[**P](permission: str) -> Callable[[View[P]], View[P]]:
 
     def wrap(view: View[P]) -> View[P]:
         @wraps(view)
-        def guarded(request: HtmxRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        def guarded(request: HtmxRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if not request.user.has_perm(permission):
                 raise PermissionDenied(f"Your account may not {_WORDS[permission]}. An administrator can allow it.")
             return view(request, *args, **kwargs)
@@ -56,6 +57,13 @@ def clock() -> dt.datetime:
 
 def actor(request: HttpRequest) -> str:
     return str(request.user.get_username())
+
+
+def reader(request: HttpRequest) -> User:
+    """Who is signed in."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied("Sign in first.")
+    return request.user
 
 
 def load_session(session_id: int) -> Session:

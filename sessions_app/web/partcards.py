@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.selectors.timeline import Fault, PartRow, Twin
+from sessions_app.selectors.outline import Fault, Twin
+from sessions_app.selectors.timeline import PartRow
 
 from . import present
 from .text import has_ansi, plain, summary_line

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sessions_app.selectors.filterfields import PROTOCOL_WORDS
+
 
 class Look(NamedTuple):
     shape: str
@@ -90,13 +92,7 @@ KIND: dict[str, Look] = {
     "retry": Look("refresh", "Retry", "text"),
 }
 
-PROTOCOL: dict[str, str] = {
-    "anthropic-messages": "Anthropic Messages",
-    "openai-chat": "OpenAI Chat",
-    "openai-responses": "OpenAI Responses",
-    "gemini": "Gemini",
-    "bedrock-converse": "Bedrock Converse",
-}
+PROTOCOL = PROTOCOL_WORDS
 
 _MARKS: tuple[tuple[str, Look], ...] = (
     ("duplicate-call-id", Look("duplicate", "Duplicate", "duplicate")),

@@ -141,3 +141,15 @@ def test_keys_in_a_payload_are_masked_on_request(api: Client, tmp_path: Path) ->
     assert key in plain.content.decode()
     assert key not in masked.content.decode() and "sk-a[masked, 39 characters]" in masked.content.decode()
     assert key.encode() not in exported
+
+
+@pytest.mark.parametrize("address", ["sessions", "payloads.ndjson"])
+def test_a_filter_mistyped_is_refused_with_what_was_probably_meant(api: Client, address: str) -> None:
+    for query, told in (
+        ("healt=blocked", "healt (did you mean health?)"),
+        ("has=stuk", "has=stuk (did you mean stuck?)"),
+        ("health=blocked&sort=titel", "sort=titel (did you mean title?)"),
+    ):
+        refused = api.get(f"/api/v1/{address}?{query}")
+        assert (refused.status_code, refused["content-type"]) == (422, "application/problem+json")
+        assert told in refused.json()["detail"]

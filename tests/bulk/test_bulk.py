@@ -23,7 +23,8 @@ from sessions_app.services.bulk import (
     bulk_undo,
 )
 from sessions_app.services.bulkpreview import bulk_preview
-from sessions_app.services.bulkrun import LEASE, bulk_abandoned, bulk_run_chunk, bulk_unfinished
+from sessions_app.services.bulkrun import bulk_run
+from sessions_app.services.jobs import LEASE, jobs_abandoned
 from tests.factories.corpus import NOW
 
 from .store import dump
@@ -38,7 +39,7 @@ def started(selection: Selection = EVERYTHING, **more: bool) -> RepairBatch:
 
 
 def run(batch: RepairBatch) -> RepairBatch:
-    while bulk_run_chunk(batch_id=batch.pk, clock=timezone.now):
+    while bulk_run(job_id=batch.pk, clock=timezone.now):
         pass
     batch.refresh_from_db()
     return batch
@@ -113,14 +114,14 @@ def test_a_killed_worker_loses_nothing_and_nothing_is_applied_twice(
 
     monkeypatch.setattr(bulkrun, "repair_apply", killed)
     with pytest.raises(KeyboardInterrupt):
-        bulk_run_chunk(batch_id=batch.pk, clock=timezone.now)
+        bulk_run(job_id=batch.pk, clock=timezone.now)
     monkeypatch.setattr(bulkrun, "repair_apply", real)
 
-    assert bulk_run_chunk(batch_id=batch.pk, clock=timezone.now) is False, "the lease of the dead worker still runs"
+    assert bulk_run(job_id=batch.pk, clock=timezone.now) is False, "the lease of the dead worker still runs"
     later = timezone.now() + LEASE
-    assert bulk_abandoned(now=timezone.now()) == []
-    assert bulk_abandoned(now=later) == [batch.pk]
-    while bulk_run_chunk(batch_id=batch.pk, clock=lambda: later):
+    assert jobs_abandoned(RepairBatch, timezone.now()) == []
+    assert jobs_abandoned(RepairBatch, later) == [batch]
+    while bulk_run(job_id=batch.pk, clock=lambda: later):
         pass
 
     batch.refresh_from_db()
@@ -135,7 +136,7 @@ def test_two_workers_never_have_one_batch_in_hand(source: Source, monkeypatch: p
     seen: list[bool] = []
 
     def meanwhile(**options: object) -> Repair:
-        seen.append(bulk_run_chunk(batch_id=batch.pk, clock=timezone.now))
+        seen.append(bulk_run(job_id=batch.pk, clock=timezone.now))
         return real(**options)
 
     monkeypatch.setattr(bulkrun, "repair_apply", meanwhile)
@@ -256,11 +257,11 @@ def test_the_report_is_a_table_whose_cells_are_no_formulas(source: Source, path:
 def test_a_chunk_is_short_and_the_next_goes_on_where_it_stopped(source: Source) -> None:
     batch = started()
 
-    more = bulk_run_chunk(batch_id=batch.pk, clock=timezone.now, seconds=0)
+    more = bulk_run(job_id=batch.pk, clock=timezone.now, seconds=0)
 
     batch.refresh_from_db()
     assert more and (batch.state, batch.done) == ("running", 1)
-    assert batch.heartbeat_at is None, "free for the next chunk"
+    assert batch.lease_until is None, "free for the next chunk"
     assert run(batch).repaired == 4
 
 
@@ -270,8 +271,7 @@ def test_what_is_left_over_is_named_at_the_next_start_and_a_lease_ends_where_nob
     batch = started()
     now = timezone.now()
 
-    assert bulk_unfinished(now=now) == [batch.pk]
-    RepairBatch.objects.filter(pk=batch.pk).update(state="running", heartbeat_at=now)
-    assert bulk_unfinished(now=now) == []
-    assert bulk_unfinished(now=now, alone=True) == [batch.pk]
+    RepairBatch.objects.filter(pk=batch.pk).update(state="running", lease_until=now + LEASE, heartbeat_at=now)
+    assert jobs_abandoned(RepairBatch, now) == []
+    assert jobs_abandoned(RepairBatch, now, alone=True) == [batch]
     assert run(batch).repaired == 4

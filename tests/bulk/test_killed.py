@@ -28,7 +28,7 @@ from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import Selection, bulk_start
 selection = Selection(filter=SessionFilter(health=("blocked",)))
 now = timezone.now()
-tasks.bulk_enqueue(bulk_start(selection=selection, wish=Wish(), reason="", actor="test", face="web", now=now))
+tasks.job_enqueue(bulk_start(selection=selection, wish=Wish(), reason="", actor="test", face="web", now=now))
 """
 
 

@@ -209,3 +209,11 @@ def test_serve_of_what_is_no_store_ends_with_code_2(tmp_path):
 
 def test_output_of_import_is_json_alone(suture, sample_db, db):
     assert json.loads(suture("import", sample_db, "--json").out)["sources"]
+
+
+@pytest.mark.django_db
+def test_a_filter_mistyped_is_bad_usage_and_says_what_was_probably_meant(suture, data_dir):
+    for query, told in (("healt=blocked", "did you mean health?"), ("health=blokced", "did you mean blocked?")):
+        run = suture("bulk-repair", "--dry-run", "--filter", query)
+        assert (run.code, run.out) == (2, "")
+        assert told in run.err

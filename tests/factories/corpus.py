@@ -9,7 +9,7 @@ from pathlib import Path
 from django.utils import timezone
 
 from sessions_app.models import Session, Source
-from sessions_app.services.importing import source_attach, source_import
+from sessions_app.services.importing import import_run, source_attach
 from tests.paths import CORPUS
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -24,7 +24,7 @@ def copied(name: str, folder: Path) -> Path:
 def attached(path: Path) -> Source:
     """The file as a source with all its sessions read and scanned."""
     source, job = source_attach(path=path, actor="test", now=NOW)
-    while source_import(job_id=job.pk, clock=timezone.now):
+    while import_run(job_id=job.pk, clock=timezone.now):
         pass
     source.refresh_from_db()
     return source

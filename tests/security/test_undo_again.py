@@ -31,7 +31,7 @@ def repaired(tmp_path, data_dir) -> Repair:
     shutil.copy(CORPUS / "dup_id_slow.db", path)
     path.chmod(0o600)
     source, job = importing.source_attach(path=path, actor="ann", now=timezone.now())
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     session = source.sessions.get()
     return repair_apply(session=session, wish=Wish(), actor=ANN, now=timezone.now())

@@ -62,7 +62,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def made(session: Session, **options: Any) -> Compaction:
     job = compaction_start(session=session, actor=ACTOR, now=NOW, **options)
-    while compaction_run(compaction_id=job.pk, clock=timezone.now):
+    while compaction_run(job_id=job.pk, clock=timezone.now):
         pass
     job.refresh_from_db()
     return job
@@ -198,8 +198,8 @@ def test_a_cancelled_summary_stops_and_writes_nothing(tmp_path: Path, place: Any
     with scripted() as served:
         place(served.url)
         job = compaction_start(session=session, actor=ACTOR, now=NOW)
-        compaction_cancel(job=job)
-        assert not compaction_run(compaction_id=job.pk, clock=timezone.now)
+        compaction_cancel(job=job, now=NOW)
+        assert not compaction_run(job_id=job.pk, clock=timezone.now)
 
     job.refresh_from_db()
     assert job.state == "cancelled"
@@ -361,7 +361,7 @@ def test_a_cancel_is_noticed_while_a_retry_is_waited_for(tmp_path: Path, place: 
             return timezone.now()
 
         started = time.monotonic()
-        assert not compaction_run(compaction_id=job.pk, clock=clock)
+        assert not compaction_run(job_id=job.pk, clock=clock)
 
     job.refresh_from_db()
     assert job.state == "cancelled"

@@ -17,7 +17,7 @@ from sessions_app import samples, stores, tasks
 from sessions_app.domain import rowdoc
 from sessions_app.models import AuditEntry, ImportJob, Message, Part, Session, Source, SourceProblem
 from sessions_app.selectors.rows import session_rows
-from sessions_app.services import importing, reading, uploading
+from sessions_app.services import importing, jobs, reading, uploading
 from sessions_app.stores.base import StoreError
 from tests.each import for_each
 from tests.factories.models import NOW
@@ -36,7 +36,7 @@ def attach(path: Path) -> tuple[Source, ImportJob]:
 
 
 def run(job: ImportJob) -> ImportJob:
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     job.refresh_from_db()
     return job
@@ -91,13 +91,13 @@ def test_sessions_are_read_newest_first(sample_db, monkeypatch):
 
 def test_an_import_that_lost_its_worker_goes_on_where_it_stopped(sample_db):
     _, job = attach(sample_db)
-    importing.source_import(job_id=job.pk, clock=timezone.now, seconds=0.0)
+    importing.import_run(job_id=job.pk, clock=timezone.now, seconds=0.0)
     left = Session.objects.filter(pending=True).count()
     assert left == job.total
 
-    silent = importing.imports_reap(now=timezone.now() + timedelta(minutes=5), silence=timedelta(minutes=2))
+    silent = jobs.jobs_abandoned(ImportJob, timezone.now() + jobs.LEASE)
 
-    assert [silent_job.pk for silent_job in silent] == [job.pk]
+    assert silent == [job]
     assert run(job).state == "done"
     assert not Session.objects.filter(pending=True).exists()
 
@@ -105,15 +105,15 @@ def test_an_import_that_lost_its_worker_goes_on_where_it_stopped(sample_db):
 def test_a_queued_job_is_left_to_its_task_until_that_must_be_lost(sample_db):
     _, job = attach(sample_db)
 
-    assert importing.imports_reap(now=NOW + timedelta(minutes=9), silence=timedelta(0)) == []
-    assert importing.imports_reap(now=NOW + timedelta(minutes=10), silence=timedelta(0)) == [job]
+    assert jobs.jobs_abandoned(ImportJob, NOW + timedelta(minutes=9)) == []
+    assert jobs.jobs_abandoned(ImportJob, NOW + timedelta(minutes=10)) == [job]
 
 
 def test_a_job_with_a_beating_heart_is_left_alone(sample_db):
     _, job = attach(sample_db)
-    importing.source_import(job_id=job.pk, clock=timezone.now, seconds=0.0)
+    importing.import_run(job_id=job.pk, clock=timezone.now, seconds=0.0)
 
-    assert importing.imports_reap(now=timezone.now(), silence=timedelta(minutes=2)) == []
+    assert jobs.jobs_abandoned(ImportJob, timezone.now()) == []
 
 
 def test_importing_twice_changes_nothing(sample_db):
@@ -322,7 +322,7 @@ def test_the_task_runs_an_import_to_its_end(sample_db, django_capture_on_commit_
     _, job = attach(sample_db)
 
     with django_capture_on_commit_callbacks(execute=True):
-        tasks.import_enqueue(job)
+        tasks.job_enqueue(job)
 
     job.refresh_from_db()
     assert job.state == "done"

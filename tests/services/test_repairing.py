@@ -42,7 +42,7 @@ SAFE = Wish()
 
 def attached(path: Path) -> Session:
     source, job = importing.source_attach(path=path, actor="ann", now=NOW)
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     return source.sessions.get()
 
@@ -232,7 +232,7 @@ def test_the_history_holds_repairs_and_their_undo(poisoned):
 def test_an_upload_is_repaired_in_its_copy(tmp_path, data_dir):
     with (CORPUS / "dup_id_slow.db").open("rb") as file:
         source, job = uploading.source_upload(file=file, name="customer.db", actor="ann", now=NOW)
-    while importing.source_import(job_id=job.pk, clock=timezone.now):
+    while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     session = source.sessions.get()
 

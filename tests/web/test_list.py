@@ -10,7 +10,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from sessions_app.models import Message, Part, Session, Source
-from sessions_app.selectors.filters import SORTS, SessionFilter
+from sessions_app.selectors.filterfields import FIELDS, SORTS, Field
+from sessions_app.selectors.filters import SessionFilter
 from tests.factories import models as factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -186,3 +187,45 @@ def test_every_condition_is_one_that_the_database_can_answer(alice: Client, bloc
         "holds=nothing",
     }
     assert len(found) == (0 if query in matches else 1)
+
+
+MISTYPED = [
+    ("healt=blocked", "healt (did you mean health?)"),
+    ("health=blokced", "health=blokced (did you mean blocked?)"),
+    ("rule=stuck-tol", "rule=stuck-tol (did you mean stuck-tool?)"),
+    ("min_parts=many", "min_parts=many"),
+]
+
+
+@pytest.mark.parametrize(("query", "told"), MISTYPED)
+def test_a_name_or_value_mistyped_is_told_by_the_page_and_never_repaired_by(
+    alice: Client, several: Source, query: str, told: str
+) -> None:
+    assert told in alice.get(f"/?{query}").content.decode()
+
+    refused = alice.get(f"/bulk/?{query}", follow=True)
+
+    assert refused.redirect_chain[-1][0] == "/"
+    assert f"The filter does not understand {told}" in refused.content.decode()
+
+
+def test_the_form_asks_for_every_field_that_has_a_label_and_carries_the_others(alice: Client, several: Source) -> None:
+    page = alice.get("/?health=blocked&holds=ses_1&has=stuck&model=gone%2Fmodel&sort=title").content.decode()
+
+    form = page[page.index('<form id="filters"') : page.index("</form>", page.index('<form id="filters"'))]
+    asked = set(re.findall(r'<(?:input|select)\s[^>]*name="(\w+)"', form))
+    assert asked == {field.name for field in FIELDS if field.label} | {"health", "holds", "sort"}
+    assert re.search(r'<details class="more" open>', form), "one of them is set"
+    assert re.search(r'<option value="stuck" selected>\s*A stuck tool or open turn', form)
+    assert re.search(r'<option value="gone/model" selected>', form), "no session has it, and it is asked for"
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
+def test_every_field_is_read_said_and_answered_by_the_database(several: Source, field: Field) -> None:
+    given = next(iter(field.values), {"number": "3", "date": "2026-01-02"}.get(field.kind, "a/b"))
+
+    wanted = SessionFilter.understood({field.alias or field.name: given})
+
+    assert wanted.values or field.default == given
+    assert bool(wanted.terms()) == bool(field.condition)
+    assert wanted.apply(Session.objects.all()).count() <= 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .asking import AskIn, CompactionOut, ProbeIn, ProbeOut, ProbePage, QuestionOut
 from .bulk import BulkIn, BulkOut, BulkPage, BulkPreviewOut, RuleLineOut, SelectionIn, SkipOut
-from .common import NO_NUL, Count, Health, Id, In, Number, Protocol, Reason, Safety, Thinking, Words
+from .common import NO_NUL, Health, Id, In, Number, Reason, Safety, Thinking, Words
 from .locate import LocatedOut, LocateIn, LocationOut, RaiserOut
 from .repairs import (
     OperationOut,
@@ -24,7 +24,6 @@ from .sessions import (
     SessionDetailOut,
     SessionOut,
     SessionPage,
-    SessionQuery,
     TargetOut,
     VerdictOut,
     ViolationOut,
@@ -41,7 +40,6 @@ __all__ = [
     "BulkPage",
     "BulkPreviewOut",
     "CompactionOut",
-    "Count",
     "FindingOut",
     "FindingsOut",
     "Health",
@@ -59,7 +57,6 @@ __all__ = [
     "ProbeIn",
     "ProbeOut",
     "ProbePage",
-    "Protocol",
     "QuestionOut",
     "RaiserOut",
     "Reason",
@@ -75,7 +72,6 @@ __all__ = [
     "SessionDetailOut",
     "SessionOut",
     "SessionPage",
-    "SessionQuery",
     "SkipOut",
     "SkippedOut",
     "SourceJobOut",

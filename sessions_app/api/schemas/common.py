@@ -8,13 +8,11 @@ from ninja import Path, Schema
 from pydantic import ConfigDict, Field
 
 Health = Literal["blocked", "at-risk", "healthy", "unreadable", "not-scanned"]
-Protocol = Literal["anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"]
 Thinking = Literal["on", "off", "auto"]
 Safety = Literal["safe", "lossy"]
 
 Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Id = Annotated[int, Path(ge=1, le=2**63 - 1, description="Suture's own number")]
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 NO_NUL = r"^[^\x00]*$"
 """What PostgreSQL would refuse to store or to compare."""
 

@@ -8,40 +8,7 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from .common import Count, Health, Number, Protocol, Words
-
-
-class SessionQuery(Schema):
-    """The filter of the sessions page."""
-
-    q: Words = Field("", description="words in title, directory or ids")
-    id: Words = Field("", description="a stored id (session, message, part or call) that the session is or holds")
-    health: list[Health] = Field([], description="any of these")
-    rule: Words = Field("", description="with a finding of this rule")
-    rejected: Protocol | None = Field(None, description="rejected by this protocol")
-    source: Number | None = None
-    model: Words = Field("", description="provider/model last used")
-    directory: Words = ""
-    has: Literal["duplicate", "orphan", "stuck", "leftovers"] | None = None
-    repaired: Literal["yes", "week", "no", "undone"] | None = None
-    since: dt.date | None = Field(None, description="updated on or after this day")
-    until: dt.date | None = None
-    min_parts: Count | None = None
-    max_parts: Count | None = None
-    sort: Literal[
-        "health",
-        "-health",
-        "title",
-        "-title",
-        "updated",
-        "-updated",
-        "parts",
-        "-parts",
-        "size",
-        "-size",
-        "findings",
-        "-findings",
-    ] = "health"
+from .common import Health
 
 
 class TargetOut(Schema):

@@ -16,8 +16,9 @@ from sessions_app.selectors.bulk import report_rows
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import BulkRefused, Selection, bulk_start, bulk_undo
 from sessions_app.services.bulkpreview import BulkPreview, bulk_preview
-from sessions_app.services.bulkrun import bulk_run_chunk, bulk_unfinished
+from sessions_app.services.bulkrun import bulk_run
 from sessions_app.services.database import database_prepare
+from sessions_app.services.jobs import jobs_abandoned
 from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.workers import worker_is_alive
 
@@ -76,7 +77,7 @@ class Command(SutureCommand):
         return 0
 
     def _finish(self, batch: RepairBatch, json: bool) -> int:
-        while bulk_run_chunk(batch_id=batch.pk, clock=timezone.now):
+        while bulk_run(job_id=batch.pk, clock=timezone.now):
             batch.refresh_from_db()
             self.say(f"{batch.done} of {batch.total}")
         batch.refresh_from_db()
@@ -102,7 +103,8 @@ def _preview(options: dict[str, Any]) -> BulkPreview:
 
 def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> RepairBatch:
     now = timezone.now()
-    if resume is None and undo is None:
+    number = undo or resume
+    if number is None:
         return bulk_start(
             selection=_selection(options),
             wish=_wish(options),
@@ -112,26 +114,21 @@ def _batch(resume: UUID | None, undo: UUID | None, options: dict[str, Any]) -> R
             face="command",
             now=now,
         )
-    batch = RepairBatch.objects.filter(public_id=undo or resume).first()
+    batch = RepairBatch.objects.filter(public_id=number).first()
     if batch is None:
-        raise ValueError(f"There is no batch {undo or resume}.")
+        raise ValueError(f"There is no batch {number}.")
     if undo is not None:
         bulk_undo(batch=batch, actor="command", face="command", now=now)
     elif worker_is_alive(now=now):
         raise BulkRefused("A worker is running; it goes on with every unfinished batch by itself.")
     else:
         repairs_recover(now=now)
-        bulk_unfinished(now=now, alone=True)
+        jobs_abandoned(RepairBatch, now, alone=True)
     return batch
 
 
 def _selection(options: dict[str, Any]) -> Selection:
-    given = QueryDict(options["filter"])
-    wanted = SessionFilter.from_query(given)
-    unknown = wanted.ignored + SessionFilter.strangers(given)
-    if unknown:
-        raise ValueError(f"The filter does not understand {', '.join(unknown)}.")
-    return Selection(filter=wanted)
+    return Selection(filter=SessionFilter.understood(QueryDict(options["filter"])))
 
 
 def _wish(options: dict[str, Any]) -> Wish:

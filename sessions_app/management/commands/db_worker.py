@@ -29,8 +29,8 @@ class Command(Worker):
             help="this is the only worker: take up at once what an earlier one left unfinished",
         )
 
-    def handle(self, *, take_over: bool = False, **options: Any) -> None:
-        worker_id = options["worker_id"]
+    def handle(self, **options: Any) -> None:
+        worker_id, take_over = options["worker_id"], options.pop("take_over", False)
         workers.worker_beat(worker_id=worker_id, now=timezone.now())
         for told in tasks.start(alone=take_over):
             self.stderr.write(told)

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from sessions_app.management.base import SutureCommand, found
-from sessions_app.management.importbase import job_run, source_document, source_words
+from sessions_app.management.importbase import run_to_end, source_document, source_words
 from sessions_app.services.database import database_prepare
 from sessions_app.services.importing import source_attach
 
@@ -26,7 +26,7 @@ class Command(SutureCommand):
         documents = []
         for path in [found(path) for path in paths] or [found(None)]:
             source, job = source_attach(path=Path(path), actor="command", now=timezone.now(), face="command")
-            job = job_run(job)
+            job = run_to_end(job)
             source.refresh_from_db()
             documents.append(source_document(source, job))
             if not json:

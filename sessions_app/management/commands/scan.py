@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -59,13 +59,11 @@ class Command(SutureCommand):
         with open_path(path) as store:
             source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
             whole = store_report(store=store, seconds=QUICK_SECONDS)
-            documents: Iterable[dict[str, Any]] = self._sessions(
-                store, whole, native=path != "-" and is_native(store.path), **options
-            )
+            found = self._sessions(store, whole, native=path != "-" and is_native(store.path), **options)
             if json:
-                documents = list(documents)  # a document is whole or not there: an unreadable store gives none
+                found = iter(documents := list(found))  # whole or not there: an unreadable store gives none
                 self.result({"source": source, "store": whole.document(), "sessions": documents})
-            for document in documents:
+            for document in found:
                 if not (json or ndjson or health):
                     self.tell(f"{source['path']} ({source['kind']}: {', '.join(store.dialects)})")
                 health[document["health"]] += 1

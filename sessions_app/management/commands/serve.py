@@ -77,7 +77,7 @@ class Command(SutureCommand):
                 self.say(f"{problem.path}: {problem.words} {problem.next_step}".strip())
         if not Source.objects.exists():
             source, job = samples_attach(actor="command", now=now)
-            tasks.import_enqueue(job)
+            tasks.job_enqueue(job)
             self.tell(
                 f"No database of opencode was found; {source.name.lower()} are shown ({source.sessions_total}"
                 " sessions)."
@@ -85,7 +85,7 @@ class Command(SutureCommand):
 
     def _attached(self, path: Path) -> None:
         source, job = source_attach(path=path, actor="command", now=timezone.now(), face="command")
-        tasks.import_enqueue(job)
+        tasks.job_enqueue(job)
         self.tell(f"{source.path}: {source.sessions_total} sessions")
 
     def _welcome(self, url: str, loopback: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from sessions_app.management.base import SutureCommand
-from sessions_app.management.importbase import job_run, source_document, source_words
+from sessions_app.management.importbase import run_to_end, source_document, source_words
 from sessions_app.models import Source
 from sessions_app.services.database import database_prepare
 from sessions_app.services.importing import source_sync
@@ -29,7 +29,7 @@ class Command(SutureCommand):
         if not sources:
             self.say("No source is attached; attach one with: suture import PATH")
         for source in sources:
-            job = job_run(source_sync(source=source, actor="command", now=timezone.now(), face="command"))
+            job = run_to_end(source_sync(source=source, actor="command", now=timezone.now(), face="command"))
             source.refresh_from_db()
             documents.append(source_document(source, job))
             if not json:

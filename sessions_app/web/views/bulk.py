@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from sessions_app.domain.wish import Wish, WishError
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import applied_count, report_csv, report_rows, still_blocked_count
-from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.filters import FilterRefused, SessionFilter
 from sessions_app.services.bulk import (
     PRESETS,
     BulkRefused,
@@ -30,13 +30,15 @@ from sessions_app.services.bulk import (
     selection_kept,
 )
 from sessions_app.services.bulkpreview import bulk_preview
-from sessions_app.tasks import bulk_enqueue
+from sessions_app.tasks import job_enqueue
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock
 from sessions_app.web.jobs import nobody_works
 
 STOP_POLLING = 286
 """htmx's word for: do not ask again."""
 SHOWN_RESULTS = 100
+_OWN = ("selection", "preset", "only", "safety", "stop", "force", "reason", "csrfmiddlewaretoken", "page", "view")
+"""Names in the address and the forms that are no conditions."""
 _TELLING = ("failed", "skipped", "repaired", "nothing")
 """Outcomes in the order of what has to be looked at."""
 
@@ -57,7 +59,7 @@ def bulk(request: HtmxRequest) -> HttpResponseBase:
         return redirect(f"{reverse('sessions_app:bulk')}?{_address(request)}")
     try:
         selection, wish = _asked(request, request.GET)
-    except WishError as problem:
+    except (FilterRefused, WishError) as problem:
         return _back(request, str(problem))
     preview = bulk_preview(selection=selection, wish=wish, now=clock())
     context = {
@@ -87,7 +89,7 @@ def start(request: HtmxRequest) -> HttpResponseBase:
             face=FACE,
             now=clock(),
         )
-    except (BulkRefused, WishError) as refusal:
+    except (BulkRefused, FilterRefused, WishError) as refusal:
         return _back(request, str(refusal))
     return _going(batch)
 
@@ -97,23 +99,22 @@ def start(request: HtmxRequest) -> HttpResponseBase:
 def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
     """Progress and result; htmx asks for the progress alone, once a second, until it is finished."""
     found = _batch(number)
-    active = found.state in RepairBatch.ACTIVE
     results = sorted(found.results, key=lambda result: _TELLING.index(result["outcome"]))
     context = {
         "section": "repairs",
         "batch": found,
-        "active": active,
-        "nobody": active and nobody_works(clock()),
-        "percent": 100 * found.done // found.total if found.total else 100,
+        "active": found.active,
+        "nobody": found.active and nobody_works(clock()),
+        "percent": found.percent,
         "to_undo": applied_count(found),
         "troubles": [result for result in found.results if result["outcome"] == "failed"][:SHOWN_RESULTS],
-        "still_blocked": 0 if active else still_blocked_count(found),
+        "still_blocked": 0 if found.active else still_blocked_count(found),
         "results": results[:SHOWN_RESULTS],
         "more": max(0, len(results) - SHOWN_RESULTS),
     }
     if request.htmx and request.htmx.target == "progress":
         template = "bulk/batch.html#progress"
-        return render(request, template, context, status=200 if active else STOP_POLLING)
+        return render(request, template, context, status=200 if found.active else STOP_POLLING)
     return render(request, "bulk/batch.html", context)
 
 
@@ -180,7 +181,7 @@ def _back(request: HtmxRequest, words: str) -> HttpResponse:
 
 
 def _going(batch: RepairBatch) -> HttpResponse:
-    bulk_enqueue(batch)
+    job_enqueue(batch)
     return redirect("sessions_app:batch", batch.public_id)
 
 
@@ -195,7 +196,9 @@ def _address(request: HtmxRequest) -> str:
 def _asked(request: HtmxRequest, given: QueryDict) -> tuple[Selection, Wish]:
     """What is to be repaired, and how. Raises ``WishError``."""
     key = given.get("selection", "")
-    selection = selection_kept(request.session, key) if key else Selection(filter=SessionFilter.from_query(given))
+    selection = (
+        selection_kept(request.session, key) if key else Selection(filter=SessionFilter.understood(given, also=_OWN))
+    )
     if selection is None:
         raise Http404("This selection is not kept any more. Choose the sessions again.")
     preset = PRESETS.get(given.get("preset", ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
@@ -12,11 +12,10 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.models import Source
-from sessions_app.selectors.filters import HAS, REPAIRED, SessionFilter, Term
+from sessions_app.selectors.filters import SessionFilter, Term
 from sessions_app.selectors.savedviews import views_for
 from sessions_app.selectors.sessions import (
     session_by_any_id,
-    session_facets,
     session_page,
     session_query,
     session_tally,
@@ -48,11 +47,10 @@ class Narrowest:
 @require_GET
 @allowed(VIEW)
 def sessions(request: HtmxRequest) -> HttpResponseBase:
-    wanted = SessionFilter.from_query(request.GET)
+    wanted = SessionFilter.from_query(request.GET, also=("page", "view"))
     page = session_page(wanted, page_number(request.GET))
-    facets = session_facets()
     query = wanted.to_query()
-    terms = wanted.terms(facets.source_name)
+    terms = wanted.terms()
     tabs = list_tabs(wanted, views_for(request.user.pk), request.GET.get("view", ""))
     shown = chosen_columns(tabs.view.columns if tabs.view and tabs.tail else ()) or reader_columns(request)
     context = {
@@ -67,7 +65,7 @@ def sessions(request: HtmxRequest) -> HttpResponseBase:
         "columns": column_heads(wanted, shown, tabs.tail),
         "all_columns": COLUMNS,
         "terms": terms,
-        "sentence": wanted.sentence(facets.source_name),
+        "sentence": wanted.sentence(),
         "query": query,
         "back": urlencode({"list": query}) if query else "",
         "narrowest": _narrowest(terms) if not page.total else None,
@@ -75,33 +73,27 @@ def sessions(request: HtmxRequest) -> HttpResponseBase:
     if wants_partial(request, "session-list"):
         response = render(request, "sessions/list.html#session-list", context)
     else:
-        response = render(request, "sessions/list.html", context | _form(wanted, facets, page.total))
+        response = render(request, "sessions/list.html", context | _form(wanted, page.total))
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
-def _form(wanted: SessionFilter, facets: object, total: int) -> dict[str, object]:
-    rules = {choice.value for choice in facets.rules}  # type: ignore[attr-defined]
+def _form(wanted: SessionFilter, total: int) -> dict[str, object]:
+    controls = wanted.controls()
+    more = [control for control in controls if control.field.more]
     return {
-        "facets": facets,
-        "rule_listed": wanted.rule in rules,
-        "source_value": "" if wanted.source is None else str(wanted.source),
-        "protocols": present.PROTOCOL,
-        "has_choices": HAS,
-        "repaired_choices": REPAIRED,
-        "more_open": bool(
-            wanted.has or wanted.repaired or wanted.directory or wanted.since or wanted.until
-            or wanted.min_parts is not None or wanted.max_parts is not None
-        ),
+        "controls": [control for control in controls if not control.field.more],
+        "more_controls": more,
+        "more_open": any(control.value for control in more),
         "tally": _tally(wanted),
         "nothing_at_all": not total and not wanted.restricts and not Source.objects.exists(),
-    }  # fmt: skip
+    }
 
 
 def _tally(wanted: SessionFilter) -> list[TallyItem]:
     items = []
     for tally in session_tally(wanted):
-        current = wanted.health == (tally.health,)
+        current = wanted["health"] == (tally.health,)
         query = wanted.to_query(health=None if current else (tally.health,))
         items.append(TallyItem(present.HEALTH[tally.health], tally.count, query, current))
     return items
@@ -114,8 +106,6 @@ def _narrowest(terms: tuple[Term, ...]) -> Narrowest | None:
 
 
 def _count(query: str) -> int:
-    from django.http import QueryDict
-
     return session_query(SessionFilter.from_query(QueryDict(query))).order_by()[:10_000].count()
 
 

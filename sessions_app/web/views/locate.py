@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpResponseBase
 from django.shortcuts import render
@@ -37,7 +38,13 @@ def locate_error(request: HtmxRequest) -> HttpResponseBase:
     text = request.POST.get("error", "").replace("\x00", "")[:TEXT_LIMIT]
     asked = request.POST.get("session", request.GET.get("session", "")).strip()[:255]
     session, problem = _session(asked)
-    context = {"section": "locate", "text": text, "asked": asked, "session": session, "problem": problem}
+    context: dict[str, Any] = {
+        "section": "locate",
+        "text": text,
+        "asked": asked,
+        "session": session,
+        "problem": problem,
+    }
     if text.strip():
         decoded = dialects.decode(session_rows(session)) if session else None
         readings = [_reading(location) for location in locate(text, decoded)]

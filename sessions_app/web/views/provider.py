@@ -3,6 +3,7 @@ click."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Literal, cast
 
 from django.contrib import messages
@@ -32,6 +33,7 @@ from sessions_app.web.http import (
 )
 from sessions_app.web.shell import session_shell
 
+LATE = timedelta(minutes=1)
 STOP_POLLING = 286
 """The status by which htmx stops asking."""
 THINKING = ("auto", "on", "off")
@@ -89,7 +91,7 @@ def _questions(session: Session, options: ProbeOptions) -> dict[str, Any]:
 def _progress(request: HtmxRequest, job: Compaction | None) -> dict[str, Any]:
     if job is None:
         return {}
-    late = job.active and (clock() - (job.heartbeat_at or job.created_at)).total_seconds() > 60
+    late = job.active and job.silence(clock()) > LATE
     preview = None
     if job.state == Compaction.State.READY:
         preview = compacting.compaction_preview(job=job, now=clock())
@@ -145,7 +147,7 @@ def compact(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         )
     except ProbeRefused as refusal:
         return _page(request, session, _latest(session), refusal.words, status=409)
-    tasks.compaction_enqueue(job)
+    tasks.job_enqueue(job)
     return _back(session_id, options, "#summary")
 
 
@@ -155,7 +157,7 @@ def cancel(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     job = _latest(load_session(session_id))
     if job is None:
         raise Http404("There is no summary of this session.")
-    compacting.compaction_cancel(job=job)
+    compacting.compaction_cancel(job=job, now=clock())
     return _back(session_id, _options(request.POST), "#summary")
 
 

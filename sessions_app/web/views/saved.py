@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from sessions_app.models import SavedView
 from sessions_app.services.savedviews import ViewRefused, view_change, view_delete, view_save
 from sessions_app.web.columns import chosen_columns
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock
+from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, reader
 
 
 @require_POST
@@ -21,7 +21,7 @@ def save(request: HtmxRequest) -> HttpResponseBase:
     query = request.POST.get("query", "")[:4000]
     try:
         view = view_save(
-            owner=request.user,
+            owner=reader(request),
             name=request.POST.get("name", ""),
             query=query,
             columns=chosen_columns(request.POST.getlist("column")),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -19,6 +21,9 @@ from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock
 from sessions_app.web.jobs import nobody_works
+
+LATE = timedelta(seconds=30)
+"""A job that nobody has worked on for so long is said to wait."""
 
 
 @require_GET
@@ -60,7 +65,7 @@ def attach(request: HtmxRequest) -> HttpResponseBase:
             ),
             status=422,
         )
-    tasks.import_enqueue(job)
+    tasks.job_enqueue(job)
     return redirect("sessions_app:source", source.pk)
 
 
@@ -83,7 +88,7 @@ def upload(request: HtmxRequest) -> HttpResponseBase:
     except StoreError as refusal:
         problem = _words(refusal)
         return render(request, "sources/list.html", _page(request, upload_problem=problem), status=422)
-    tasks.import_enqueue(job)
+    tasks.job_enqueue(job)
     return redirect("sessions_app:source", source.pk)
 
 
@@ -112,7 +117,7 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         "source": found,
         "job": job,
         "running": running,
-        "late": running and _late(job),
+        "late": job is not None and job.active and job.silence(clock()) > LATE,
         "nobody": running and nobody_works(clock()),
     }
     if request.htmx and request.htmx.target == "progress":
@@ -127,16 +132,11 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     return render(request, "sources/detail.html", context)
 
 
-def _late(job: ImportJob) -> bool:
-    """Nobody has worked on it for half a minute."""
-    return (clock() - (job.heartbeat_at or job.created_at)).total_seconds() > 30
-
-
 @require_POST
 @allowed(SOURCES)
 def sync(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     job = importing.source_sync(source=_source(source_id), actor=actor(request), now=clock(), face=FACE)
-    tasks.import_enqueue(job)
+    tasks.job_enqueue(job)
     return redirect("sessions_app:source", source_id)
 
 

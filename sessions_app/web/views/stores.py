@@ -80,7 +80,7 @@ def recover(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         found, job, result = source_recover(source=source, actor=actor(request), now=clock(), face=FACE)
     except StoreError as problem:
         return _page(request, source, 422, failed=f"{problem.words} {problem.next_step}".strip())
-    tasks.import_enqueue(job)
+    tasks.job_enqueue(job)
     messages.success(request, " ".join(recovered_words(result)))
     return redirect("sessions_app:source", found.pk)
 
@@ -95,7 +95,7 @@ def recover_path(request: HtmxRequest) -> HttpResponseBase:
     except (AttachRefused, StoreError) as refusal:
         messages.error(request, f"Not recovered. {refusal}", extra_tags="blocked")
         return redirect("sessions_app:sources")
-    tasks.import_enqueue(job)
+    tasks.job_enqueue(job)
     messages.success(request, " ".join(recovered_words(result)))
     return redirect("sessions_app:source", found.pk)
 
@@ -140,7 +140,7 @@ def adopt(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     except RepairRefused as refusal:
         return _page(request, source, 409, failed=refusal.words)
     if job is not None:
-        tasks.import_enqueue(job)
+        tasks.job_enqueue(job)
     return _page(request, source, outcomes=outcomes, into=into, dry_run=request.method == "GET")
 
 

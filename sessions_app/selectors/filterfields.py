@@ -1,0 +1,345 @@
+"""The fields of the filter of sessions, an entry each.
+
+Query string, API, admin, saved views, bulk repairs, the form and the sentence in words all come from ``FIELDS``: one
+more field is one more entry.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, Literal
+
+from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models.functions import Now
+
+from sessions_app.domain.rules import REGISTRY
+from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
+
+PROTOCOL_WORDS = {
+    "anthropic-messages": "Anthropic Messages",
+    "openai-chat": "OpenAI Chat",
+    "openai-responses": "OpenAI Responses",
+    "gemini": "Gemini",
+    "bedrock-converse": "Bedrock Converse",
+}
+HEALTH_WORDS = {health.value: str(health.label).lower() for health in Session.Health}
+HAS = {
+    "duplicate": "a duplicate call id",
+    "orphan": "an orphan call or result",
+    "stuck": "a stuck tool or open turn",
+    "leftovers": "leftovers of a failed attempt",
+}
+_HAS_RULES = {
+    "duplicate": Q(rule__startswith="duplicate-call-id"),
+    "orphan": Q(rule__startswith="orphan-tool"),
+    "stuck": Q(rule__in=("stuck-tool", "open-turn")),
+    "leftovers": Q(rule__startswith="failed-attempt-leftovers"),
+}
+REPAIRED = {
+    "yes": "repaired",
+    "week": "repaired in the last seven days",
+    "no": "never repaired",
+    "undone": "with a repair that was undone",
+}
+SORTS: dict[str, tuple[str, ...]] = {
+    "health": ("health_rank", "-time_updated", "-id"),
+    "-health": ("-health_rank", "-time_updated", "-id"),
+    "title": ("title", "id"),
+    "-title": ("-title", "-id"),
+    "updated": ("time_updated", "id"),
+    "-updated": ("-time_updated", "-id"),
+    "parts": ("part_count", "id"),
+    "-parts": ("-part_count", "-id"),
+    "size": ("size_bytes", "id"),
+    "-size": ("-size_bytes", "-id"),
+    "findings": ("blocked_count", "at_risk_count", "id"),
+    "-findings": ("-blocked_count", "-at_risk_count", "-id"),
+}
+"""Orders of the list; every one ends with the id, so that pages never overlap."""
+
+TEXT_LIMIT = 500
+"""Characters of a text."""
+
+type Condition = Q | Exists
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that the form offers; ``count`` sessions have it, 0 = not counted."""
+
+    value: str
+    label: str
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One condition: how it is read (``kind`` and ``values``), said, looked up, and asked for in the form."""
+
+    name: str
+    kind: Literal["text", "choice", "choices", "number", "date"]
+    """Its value: str, str, a tuple of str, int, str (an ISO day)."""
+    words: Callable[[Any], str] = str
+    condition: Callable[[Any], Condition] | None = None
+    """None: it chooses no sessions (the order)."""
+    values: Mapping[str, str] = field(default_factory=dict)
+    """All that it can be, with words for each; empty = anything of its kind."""
+    offered: Callable[[], tuple[Choice, ...]] | None = None
+    """What the form offers where that comes from what is stored."""
+    default: Any = ""
+    label: str = ""
+    """"" = the form does not ask for it, and only carries it on."""
+    anything: str = "Any"
+    """What the form calls "no condition"."""
+    placeholder: str = ""
+    more: bool = False
+    """Behind "More filters"."""
+    alias: str = ""
+    """Another name in query strings; the API documents this one."""
+    about: str = ""
+    """For the API's document."""
+
+    def read(self, given: list[str]) -> Any:
+        """The value of what a query string says, which is not empty. Raises ``ValueError``."""
+        return _READ[self.kind](given, self.values)
+
+    def choices(self) -> tuple[Choice, ...] | None:
+        """What to choose from, None = it is typed in."""
+        if self.offered is not None:
+            return self.offered()
+        return (
+            None
+            if not self.values
+            else tuple(Choice(value, words[:1].upper() + words[1:]) for value, words in self.values.items())
+        )
+
+
+def _text(given: list[str], values: Mapping[str, str]) -> str:
+    text = given[-1]
+    if len(text) > TEXT_LIMIT or (values and text not in values):
+        raise ValueError(text)
+    return text
+
+
+def _choices(given: list[str], values: Mapping[str, str]) -> tuple[str, ...]:
+    wanted = {name for item in given for name in item.split(",")}
+    if wanted - values.keys():
+        raise ValueError(given)
+    return tuple(name for name in values if name in wanted)
+
+
+def _number(given: list[str], values: Mapping[str, str]) -> int:
+    number = int(given[-1])
+    if not 0 <= number < 2**63:
+        raise ValueError(given[-1])
+    return number
+
+
+def _date(given: list[str], values: Mapping[str, str]) -> str:
+    return dt.date.fromisoformat(given[-1]).isoformat()
+
+
+_READ: Mapping[str, Callable[[list[str], Mapping[str, str]], Any]] = {
+    "text": _text,
+    "choice": _text,
+    "choices": _choices,
+    "number": _number,
+    "date": _date,
+}
+
+
+def _search(text: str) -> Q:
+    return reduce(operator.and_, (Q(search__contains=word) for word in text.lower().split()))
+
+
+def _finding(condition: Q) -> Exists:
+    return Exists(Finding.objects.filter(condition, session=OuterRef("pk")))
+
+
+def _model(value: str) -> Q:
+    provider, _, model = value.partition("/")
+    return Q(provider=provider, model=model)
+
+
+def _holds(stored_id: str) -> Q:
+    messages = Message.objects.filter(stored_id=stored_id).values("session_id")
+    parts = Part.objects.filter(Q(stored_id=stored_id) | Q(call_id=stored_id)).values("session_id")
+    return Q(stored_id=stored_id) | Q(pk__in=messages) | Q(pk__in=parts)
+
+
+def _repaired(wanted: str) -> Condition:
+    repairs = Repair.objects.filter(session=OuterRef("pk"), state=Repair.State.APPLIED, undoes=None)
+    if wanted == "week":
+        return Exists(repairs.filter(applied_at__gte=Now() - dt.timedelta(days=7)))
+    if wanted == "undone":
+        return Exists(Repair.objects.filter(session=OuterRef("pk"), state=Repair.State.UNDONE))
+    return Exists(repairs) if wanted == "yes" else ~Q(Exists(repairs))
+
+
+def _day(text: str) -> int:
+    """Milliseconds at which the day begins, UTC."""
+    day = dt.datetime.combine(dt.date.fromisoformat(text), dt.time(), tzinfo=dt.UTC)
+    return int(day.timestamp()) * 1000
+
+
+def _rules() -> tuple[Choice, ...]:
+    found = Finding.objects.filter(rule__in=REGISTRY).order_by().values_list("rule")
+    counted = found.annotate(count=Count("session", distinct=True)).order_by("-count", "rule")
+    return tuple(Choice(rule, rule, count) for rule, count in counted)
+
+
+def _models() -> tuple[Choice, ...]:
+    used = Session.objects.exclude(model="").order_by().values_list("provider", "model").annotate(count=Count("pk"))
+    names = (
+        (f"{provider}/{model}", count) for provider, model, count in used.order_by("-count", "provider", "model")[:100]
+    )
+    return tuple(Choice(name, name, count) for name, count in names)
+
+
+def _sources() -> tuple[Choice, ...]:
+    return tuple(Choice(str(pk), name) for pk, name in Source.objects.order_by("name", "id").values_list("pk", "name"))
+
+
+def _source_name(number: int) -> str:
+    name = Source.objects.filter(pk=number).values_list("name", flat=True).first()
+    return name or f"source {number}"
+
+
+FIELDS: tuple[Field, ...] = (
+    Field(
+        name="q",
+        kind="text",
+        label="Search",
+        placeholder="Title, directory, session id",
+        about="words in title, directory or ids",
+        words=lambda text: f"matching “{text}”",
+        condition=_search,
+    ),
+    Field(
+        name="holds",
+        kind="text",
+        alias="id",
+        about="a stored id (session, message, part or call) that the session is or holds",
+        words=lambda text: f"that hold {text}",
+        condition=_holds,
+    ),
+    Field(
+        name="health",
+        kind="choices",
+        values=HEALTH_WORDS,
+        default=(),
+        about="any of these",
+        words=lambda names: " or ".join(HEALTH_WORDS[name] for name in names),
+        condition=lambda names: Q(health__in=names),
+    ),
+    Field(
+        name="rule",
+        kind="text",
+        values={code: code for code in REGISTRY},
+        offered=_rules,
+        label="Rule",
+        about="with a finding of this rule",
+        words=lambda code: f"with {code}",
+        condition=lambda code: _finding(Q(rule=code)),
+    ),
+    Field(
+        name="rejected",
+        kind="choice",
+        values=PROTOCOL_WORDS,
+        label="Rejected by",
+        anything="Any or none",
+        about="rejected by this protocol",
+        words=lambda name: f"rejected by {PROTOCOL_WORDS[name]}",
+        condition=lambda name: Exists(Verdict.objects.filter(session=OuterRef("pk"), protocol=name, accepted=False)),
+    ),
+    Field(
+        name="model",
+        kind="text",
+        offered=_models,
+        label="Model last used",
+        about="provider/model last used",
+        words=lambda name: f"last used with {name}",
+        condition=_model,
+    ),
+    Field(
+        name="source",
+        kind="number",
+        default=None,
+        offered=_sources,
+        label="Source",
+        words=lambda number: f"from {_source_name(number)}",
+        condition=lambda number: Q(source=number),
+    ),
+    Field(
+        name="has",
+        kind="choice",
+        values=HAS,
+        label="Holds",
+        anything="Anything",
+        more=True,
+        words=lambda name: f"with {HAS[name]}",
+        condition=lambda name: _finding(_HAS_RULES[name]),
+    ),
+    Field(
+        name="repaired",
+        kind="choice",
+        values=REPAIRED,
+        label="Repairs",
+        anything="Any or none",
+        more=True,
+        words=lambda name: REPAIRED[name],
+        condition=_repaired,
+    ),
+    Field(
+        name="directory",
+        kind="text",
+        label="Directory contains",
+        more=True,
+        words=lambda text: f"in {text}",
+        condition=lambda text: Q(directory__contains=text),
+    ),
+    Field(
+        name="since",
+        kind="date",
+        label="Updated from",
+        more=True,
+        about="updated on or after this day",
+        words=lambda day: f"updated on or after {day}",
+        condition=lambda day: Q(time_updated__gte=_day(day)),
+    ),
+    Field(
+        name="until",
+        kind="date",
+        label="Updated to",
+        more=True,
+        words=lambda day: f"updated on or before {day}",
+        condition=lambda day: Q(time_updated__lt=_day(day) + 86_400_000),
+    ),
+    Field(
+        name="min_parts",
+        kind="number",
+        default=None,
+        label="Parts, at least",
+        more=True,
+        words=lambda number: f"with {number:,} parts or more",
+        condition=lambda number: Q(part_count__gte=number),
+    ),
+    Field(
+        name="max_parts",
+        kind="number",
+        default=None,
+        label="Parts, at most",
+        more=True,
+        words=lambda number: f"with {number:,} parts or fewer",
+        condition=lambda number: Q(part_count__lte=number),
+    ),
+    Field(name="sort", kind="choice", values={name: name for name in SORTS}, default="health"),
+)
+BY_NAME: Mapping[str, Field] = MappingProxyType(
+    {name: field for field in FIELDS for name in (field.name, field.alias) if name}
+)
