@@ -12,12 +12,13 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
+from sessions_app.domain.jsontext import decoded
+
 from .archive import is_archive, unpack
 from .base import About, Applied, Changes, Mark, Problem, Store, StoreError, StoreKind
 from .changes import Difference, GuardRefused
 from .exportstore import ExportStore
 from .holders import Holder
-from .jsontext import decoded
 from .locations import databases_in, discover
 from .rowstore import RowStore
 from .sqlite import SqliteStore

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sessions_app.domain.jsontext import Member, NotJson, items, members, value_end, with_members, without
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
 from . import infocolumns
 from .base import Problem, StoreError
 from .changes import Difference, GuardRefused
-from .jsontext import Member, NotJson, items, members, value_end, with_members, without
 from .storagefiles import IDS
 from .textsniff import documents
 from .textstore import TextStore, changed_rows, changes_of

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app.domain.dialects import apply as apply_changes
+from sessions_app.domain.jsontext import decoded, encoded
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
@@ -16,7 +17,6 @@ from .atomic import write_atomic
 from .base import Hook, Mark, Store, StoreError
 from .changes import Difference, GuardRefused, after_key, netted, reading_back
 from .holders import Holder, holders
-from .jsontext import encoded
 
 
 class TextStore(Store):
@@ -105,8 +105,6 @@ class TextStore(Store):
         return 0.0
 
     def _check_unchanged(self) -> None:
-        from .jsontext import decoded
-
         try:
             now = decoded(self.path.read_bytes())
         except OSError as error:

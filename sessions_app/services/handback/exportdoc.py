@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from sessions_app.domain import dialects
 from sessions_app.domain.handback.freshids import renamed
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
+from sessions_app.domain.jsontext import with_members
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.stores.infocolumns import info_text
-from sessions_app.stores.jsontext import with_members
 
 
 class NotExportable(Exception):
