@@ -5,26 +5,22 @@ names. Three members go beyond that shape so that nothing is lost: ``parts`` (ro
 document), ``session_context_epoch`` and ``siblings``. Other members (``target``, ``generation`` ...) are not rows and
 are passed over.
 
-Values JSON cannot say are wrapped: ``{"$base64": ...}`` a BLOB, ``{"$text64": ...}`` text that is not UTF-8,
-``{"$real": "Infinity"}`` an infinite REAL.
+Values that JSON cannot say are wrapped (``rowcodec``).
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from .model import Row, SessionRows
+from .rowcodec import WrappedValueError, is_wrapped, to_text, unwrapped, wrapped_row
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLAIN = frozenset({str, int, float, type(None)})
 _decode = msgspec.json.Decoder().decode
 _OVERFLOW = 10**309
@@ -104,19 +100,19 @@ def document(rows: SessionRows) -> dict[str, Any]:
     by_message: dict[Any, list[dict[str, Any]]] = {row.get("id"): [] for row in rows.messages}
     strays: list[dict[str, Any]] = []
     for part in rows.parts:
-        by_message.get(part.get("message_id"), strays).append(_encoded(part))
+        by_message.get(part.get("message_id"), strays).append(wrapped_row(part))
     result: dict[str, Any] = {
-        "session": _encoded(rows.session),
-        "messages": [{**_encoded(row), "parts": by_message[row.get("id")]} for row in rows.messages],
-        "session_message": [_encoded(row) for row in rows.session_message],
-        "projects": [_encoded(row) for row in rows.projects],
+        "session": wrapped_row(rows.session),
+        "messages": [{**wrapped_row(row), "parts": by_message[row.get("id")]} for row in rows.messages],
+        "session_message": [wrapped_row(row) for row in rows.session_message],
+        "projects": [wrapped_row(row) for row in rows.projects],
     }
     if strays:
         result["parts"] = strays
     if rows.epoch is not None:
-        result["session_context_epoch"] = [_encoded(rows.epoch)]
+        result["session_context_epoch"] = [wrapped_row(rows.epoch)]
     if rows.siblings:
-        result["siblings"] = [_encoded(row) for row in rows.siblings]
+        result["siblings"] = [wrapped_row(row) for row in rows.siblings]
     return result
 
 
@@ -142,12 +138,6 @@ def rows_hash(rows: SessionRows) -> str:
                 digest.update(f"\x01{column}\x02{type(value).__name__}\x02{len(raw)}\x02".encode())
                 digest.update(raw)
     return digest.hexdigest()
-
-
-def to_text(value: Any) -> str:
-    """Compact JSON text; lone surrogates as ``\\udXXX`` escapes, so that it can be stored and sent as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _read(document: str | bytes) -> Any:
@@ -201,10 +191,11 @@ def _row(value: Any, path: str, skip: str | None = None) -> Row:
 def _cell(value: Any, path: str) -> Any:
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((name, content),) = value.items()
-        if name in ("$base64", "$text64", "$real") and isinstance(content, str):
-            return _unwrapped(name, content, path)
+    if is_wrapped(value):
+        try:
+            return unwrapped(value)
+        except WrappedValueError as error:
+            raise RowDocumentError(path, str(error)) from None
     if isinstance(value, (Mapping, list)):
         try:
             return _compact(value)
@@ -233,40 +224,6 @@ def _in_range(value: Any) -> Any:
         return [_in_range(item) for item in value]
     if isinstance(value, float) and math.isinf(value):
         return _OVERFLOW if value > 0 else -_OVERFLOW
-    return value
-
-
-def _unwrapped(name: str, content: str, path: str) -> bytes | str | float:
-    if name == "$real":
-        try:
-            return float(content)
-        except ValueError:
-            raise RowDocumentError(path, f"no number: {content[:40]!r}") from None
-    try:
-        raw = base64.b64decode(content, validate=True)
-    except (binascii.Error, ValueError):
-        raise RowDocumentError(path, f"{name} is not base64") from None
-    return raw if name == "$base64" else raw.decode("utf-8", "surrogateescape")
-
-
-def _encoded(row: Row) -> dict[str, Any]:
-    return {column: _wrapped(value) for column, value in row.items()}
-
-
-def _wrapped(value: Any) -> Any:
-    if isinstance(value, str):
-        if value.isascii() or _SURROGATE.search(value) is None:
-            return value
-        try:
-            raw = value.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:
-            return value
-        # Escapes that would join to real characters were no bytes of a file; plain JSON escapes keep them.
-        return {"$text64": base64.b64encode(raw).decode()} if raw.decode("utf-8", "surrogateescape") == value else value
-    if isinstance(value, bytes):
-        return {"$base64": base64.b64encode(value).decode()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"$real": repr(value)}
     return value
 
 

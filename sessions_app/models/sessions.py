@@ -10,9 +10,10 @@ from typing import ClassVar
 from django.db import models
 
 from sessions_app.domain.model import Row
+from sessions_app.domain.rowcodec import decode_value, row_from_text
 
 from .sources import Source
-from .values import ENCODINGS, decode_value, row_from_text
+from .values import ENCODINGS
 
 
 class Session(models.Model):
@@ -37,7 +38,7 @@ class Session(models.Model):
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="sessions")
     stored_id = models.CharField(max_length=255)
     row = models.TextField()
-    """The session row (``values.row_text``)."""
+    """The session row (``rowcodec.row_text``)."""
     epoch = models.TextField(blank=True, default="")
     """The V2 context epoch row, "" = none."""
 
@@ -146,7 +147,7 @@ class Message(models.Model):
     data = models.TextField()
     encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
     columns = models.TextField(blank=True, default="")
-    """The whole row but its ``data`` (``values.row_text``), "" where the usual columns say it all."""
+    """The whole row but its ``data`` (``rowcodec.row_text``), "" where the usual columns say it all."""
 
     class Meta:
         ordering = ("session", "table", "position")

@@ -15,8 +15,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now, Substr, TruncDate
 
+from sessions_app.domain.rowcodec import decode_value
 from sessions_app.models import Finding, IgnoredFinding, Message, Part, Session
-from sessions_app.models.values import decode_value
 
 TITLE_CHARACTERS = 4_000
 """How much of a user's text is read for the turn's title."""

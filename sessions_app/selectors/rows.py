@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.rowcodec import VERBATIM, decode_value, row_from_text
 from sessions_app.models import Message, Part, Project, Session
-from sessions_app.models.values import VERBATIM, decode_value, row_from_text
 
 _MESSAGE = (
     "table",

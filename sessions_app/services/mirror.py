@@ -16,6 +16,7 @@ from django.db.models import F, Model
 
 from sessions_app.domain import model as domain
 from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.rowcodec import VERBATIM, encode_value, row_text
 from sessions_app.models import Message, Part, Project, Session, Source, values
 from sessions_app.selectors.rows import message_columns, part_columns, session_message_columns
 
@@ -65,7 +66,7 @@ def session_fields(row: Row) -> dict[str, Any]:
     title, directory = values.shown(row.get("title")), values.shown(row.get("directory"))
     stored_id = values.key(row.get("id"))
     return {
-        "row": values.row_text(row),
+        "row": row_text(row),
         "title": title,
         "project_id_stored": values.name(row.get("project_id")),
         "directory": directory,
@@ -83,7 +84,7 @@ def projects_write(*, source: Source, rows: Iterable[Row]) -> None:
     """Project rows of a source: new ones made, changed ones replaced."""
     known = {project.stored_id: project for project in Project.objects.filter(source=source)}
     for row in rows:
-        stored_id, text = values.key(row.get("id")), values.row_text(row)
+        stored_id, text = values.key(row.get("id")), row_text(row)
         worktree = values.shown(row.get("worktree"))
         project = known.get(stored_id)
         if project is None:
@@ -112,7 +113,7 @@ def session_write(
         _sync(Part, session, parts, _PART, change)
         for name, value in session_fields(rows.session).items():
             setattr(session, name, value)
-        session.epoch = values.row_text(rows.epoch) if rows.epoch is not None else ""
+        session.epoch = row_text(rows.epoch) if rows.epoch is not None else ""
         session.message_count, session.part_count = len(messages), len(parts)
         session.turn_count = known.turns
         session.size_bytes = sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts)
@@ -211,7 +212,7 @@ def _parts(
                 *facts,
                 item.size,
                 "",
-                values.VERBATIM,
+                VERBATIM,
                 "",
             )
 
@@ -229,9 +230,9 @@ def _part_facts(decoded: domain.Part | None) -> tuple[str, str, str, str]:
 def _kept(row: Row, usual: Row) -> tuple[str, str, str]:
     """``(data, encoding, columns)``: columns only where the row is not exactly the usual one with its data last."""
     if "data" in row:
-        data, encoding = values.encode_value(row["data"])
+        data, encoding = encode_value(row["data"])
     else:
-        data, encoding = "", values.VERBATIM
+        data, encoding = "", VERBATIM
     if len(row) == len(usual) + 1 and next(reversed(row)) == "data":
         same = zip(row.items(), usual.items(), strict=False)
         if all(ours == theirs and type(ours[1]) is type(theirs[1]) for ours, theirs in same):
@@ -239,7 +240,7 @@ def _kept(row: Row, usual: Row) -> tuple[str, str, str]:
     return (
         data,
         encoding,
-        values.row_text({name: None if name == "data" else value for name, value in row.items()}),
+        row_text({name: None if name == "data" else value for name, value in row.items()}),
     )
 
 

@@ -6,7 +6,6 @@ after a crash the rows themselves tell whether the write happened: ``recover`` c
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -20,6 +19,7 @@ from typing import Any, Literal
 
 from sessions_app.domain.model import Row
 from sessions_app.domain.repair import RowChange, inverted
+from sessions_app.domain.rowcodec import unwrapped_row, wrapped_row
 
 from .atomic import write_atomic
 from .base import About, Store, StoreError, StoreKind
@@ -261,7 +261,7 @@ def _identity(path: Path) -> dict[str, Any]:
 def _encode(entry: Entry) -> str:
     value = {name: getattr(entry, name) for name in Entry.__slots__}
     value["changes"] = [
-        {"table": c.table, "key": _row_out(c.key), "before": _row_out(c.before), "after": _row_out(c.after)}
+        {"table": c.table, "key": wrapped_row(c.key), "before": _out(c.before), "after": _out(c.after)}
         for c in entry.changes
     ]
     return json.dumps({"journal": 1, **value}, indent=1)
@@ -272,28 +272,15 @@ def _decode(text: str) -> Entry:
     if not isinstance(value, dict) or value.pop("journal", None) != 1:
         raise ValueError("not a journal entry")
     changes = tuple(
-        RowChange(c["table"], _row_in(c["key"]) or {}, _row_in(c["before"]), _row_in(c["after"]))
-        for c in value.pop("changes")
+        RowChange(c["table"], unwrapped_row(c["key"]), _in(c["before"]), _in(c["after"])) for c in value.pop("changes")
     )
     hashes = {key: (before, after) for key, (before, after) in value.pop("hashes").items()}
     return Entry(changes=changes, session_ids=tuple(value.pop("session_ids")), hashes=hashes, **value)
 
 
-def _row_out(row: Row | None) -> dict[str, Any] | None:
-    """Bytes are wrapped; text that is not UTF-8 goes through JSON as escapes of its surrogates, which reads back the
-    same."""
-    if row is None:
-        return None
-    return {
-        column: {"$base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
-        for column, value in row.items()
-    }
+def _out(row: Row | None) -> dict[str, Any] | None:
+    return None if row is None else wrapped_row(row)
 
 
-def _row_in(row: dict[str, Any] | None) -> Row | None:
-    if row is None:
-        return None
-    return {
-        column: base64.b64decode(value["$base64"]) if isinstance(value, dict) else value
-        for column, value in row.items()
-    }
+def _in(row: dict[str, Any] | None) -> Row | None:
+    return None if row is None else unwrapped_row(row)

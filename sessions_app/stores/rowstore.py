@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sessions_app.domain import rowdoc
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import RowChange
+from sessions_app.domain.rowcodec import to_text
 
 from .base import Problem, StoreError
 from .textsniff import Found, documents
@@ -77,4 +78,4 @@ class RowStore(TextStore):
     def _document(self, session_id: str, changes: Sequence[RowChange], text: str) -> str:
         """The changed document, with the members of the old one that are no rows (a target, notes)."""
         others = {key: value for key, value in json.loads(text).items() if key not in _ROW_MEMBERS}
-        return rowdoc.to_text({**rowdoc.document(changed_rows(self.loaded[session_id], changes)), **others})
+        return to_text({**rowdoc.document(changed_rows(self.loaded[session_id], changes)), **others})

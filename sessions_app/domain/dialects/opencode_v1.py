@@ -26,7 +26,7 @@ from sessions_app.domain.model import (
     ToolPart,
 )
 from sessions_app.domain.repair import Operation, OperationError, RowChange
-from sessions_app.domain.rowdoc import to_text
+from sessions_app.domain.rowcodec import to_text
 
 from . import opencode_v1_schema as schema
 from .rowedit import changed_columns, edited_data, row_change

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from sessions_app.domain import dialects, jsjson
 from sessions_app.domain.model import Row, SessionRows
-from sessions_app.domain.rowdoc import document, rows_hash, to_text
+from sessions_app.domain.rowcodec import to_text
+from sessions_app.domain.rowdoc import document, rows_hash
 from sessions_app.domain.scan import SessionScan, scan
 
 from .masking import Masker
