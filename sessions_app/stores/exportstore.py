@@ -12,8 +12,8 @@ from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
 from . import infocolumns
-from .base import Problem, StoreError
 from .changes import Difference, GuardRefused
+from .ground import Problem, StoreError
 from .storagefiles import IDS
 from .textsniff import documents
 from .textstore import TextStore, changed_rows, changes_of

@@ -15,8 +15,8 @@ from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.processor.shapes import RowDrop, RowPut, Spent, Write
 from sessions_app.domain.repair import RowChange
 
-from .base import StoreError
 from .changes import GuardRefused
+from .ground import StoreError
 from .journal import Journal
 from .sqlite.store import SqliteStore
 

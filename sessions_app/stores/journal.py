@@ -22,8 +22,8 @@ from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.rowcodec import unwrapped_row, wrapped_row
 
 from .atomic import write_atomic
-from .base import About, Store, StoreError, StoreKind
 from .changes import same_row
+from .ground import About, Journaled, StoreError, StoreKind
 
 type EntryState = Literal["prepared", "committed", "undone", "failed"]
 """prepared: written down, outcome unknown yet; committed: the rows are written; failed: nothing was written;
@@ -76,7 +76,7 @@ class Journal:
         self.clock = clock
         self.unreadable: list[tuple[Path, str]] = []
 
-    def prepare(self, store: Store, changes: Sequence[RowChange], about: About | None = None) -> Entry:
+    def prepare(self, store: Journaled, changes: Sequence[RowChange], about: About | None = None) -> Entry:
         """Write the restore point down; durable on return."""
         about = about or About()
         entry = Entry(
@@ -101,7 +101,7 @@ class Journal:
         return entry
 
     @contextmanager
-    def writing(self, store: Store, changes: Sequence[RowChange], about: About | None = None) -> Iterator[Entry]:
+    def writing(self, store: Journaled, changes: Sequence[RowChange], about: About | None = None) -> Iterator[Entry]:
         """A prepared entry, locked while it is written so that another process's ``recover`` leaves it alone.
 
         An exception inside means that nothing was written: the entry becomes "failed". A killed process leaves it
@@ -146,7 +146,7 @@ class Journal:
             except (ValueError, KeyError, TypeError, OSError) as error:
                 self.unreadable.append((path, str(error)))
 
-    def recover(self, opener: Callable[[Path, StoreKind], Store]) -> list[Recovery]:
+    def recover(self, opener: Callable[[Path, StoreKind], Journaled]) -> list[Recovery]:
         """Settle what a crash interrupted; to be called at start. Returns nothing while another process is writing.
 
         ``opener(path, kind)`` opens the store. A storage folder that was left half written (its files are written one
@@ -159,7 +159,7 @@ class Journal:
                 return []
             return [self._settle(entry, opener) for entry in list(self.entries()) if entry.state == "prepared"]
 
-    def _settle(self, entry: Entry, opener: Callable[[Path, StoreKind], Store]) -> Recovery:
+    def _settle(self, entry: Entry, opener: Callable[[Path, StoreKind], Journaled]) -> Recovery:
         try:
             with opener(Path(entry.path), entry.kind) as store:
                 state = store_state(store, entry.changes)
@@ -219,21 +219,17 @@ class Journal:
             os.close(handle)
 
 
-def store_state(store: Store, changes: Sequence[RowChange]) -> Literal["old", "new", "mixed", "unclear"]:
+def store_state(store: Journaled, changes: Sequence[RowChange]) -> Literal["old", "new", "mixed", "unclear"]:
     """Whether the rows of ``changes`` are as before or as after them. mixed: some are, some are not; unclear: none is
     either."""
     old = new = 0
-    for change in changes:
-        before = store.row(change.table, change.key)
-        after = before
-        if change.after is not None:
-            after = store.row(change.table, {column: change.after[column] for column in change.key})
-        if same_row(after, change.after):
+    for change, back in zip(changes, reversed(inverted(tuple(changes))), strict=True):
+        if same_row(store.row(back.table, back.key), change.after):
             new += 1
-        elif same_row(before, change.before):
+        elif same_row(store.row(change.table, change.key), change.before):
             old += 1
-    if store.kind == "sqlite":
-        # One transaction wrote them all, so one row tells; the others may have been changed by the client since.
+    if store.transactional:
+        # One row tells; the others may have been changed by the client since.
         return "new" if new else "old" if old else "unclear"
     if old and new:
         return "mixed"

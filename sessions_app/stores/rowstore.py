@@ -10,7 +10,7 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowcodec import to_text
 
-from .base import Problem, StoreError
+from .ground import Problem, StoreError
 from .textsniff import Found, documents
 from .textstore import TextStore, changed_rows, changes_of
 

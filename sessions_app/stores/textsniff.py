@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from sessions_app.domain.jsontext import Member, NotJson, members, value_end
 
-from .base import StoreError
+from .ground import StoreError
 
 _OPENING = re.compile(
     r'\{\s*"(?:info|messages|session|session_message|session_context_epoch|projects?|parts|siblings|target|generation|as_stored)"\s*:'

@@ -22,7 +22,7 @@ from sessions_app.stores.base import (
     fingerprint,
     no_hook,
 )
-from sessions_app.stores.holders import Holder, LockState, database_files, holders, lock_state
+from sessions_app.stores.holders import Holder, database_files, holders
 from sessions_app.stores.journal import Journal
 
 from .connection import escaping_text, explained, open_reader, quoted, time_limit
@@ -41,6 +41,7 @@ class SqliteStore(Store):
 
     kind = "sqlite"
     writable = True
+    transactional = True
     restoring = False
     """The write at hand takes an earlier one back, so rows may again belong nowhere, as they did before it."""
 
@@ -125,10 +126,6 @@ class SqliteStore(Store):
     def holders(self) -> list[Holder]:
         return holders(database_files(self.path))
 
-    def locks(self) -> LockState:
-        """Whether another process is writing just now."""
-        return lock_state(self.path)
-
     def apply(
         self,
         changes: Sequence[RowChange],
@@ -142,7 +139,7 @@ class SqliteStore(Store):
         return super().apply(changes, journal=journal, about=about, expect=expect, at=at)
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
-        return write(self, net, expect, at)
+        return write(self.path, net, expect, at, read=self.read, restoring=self.restoring)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
