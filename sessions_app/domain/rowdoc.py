@@ -1,16 +1,15 @@
 """Row documents: the rows of one session as one JSON document, lossless both ways (design 8).
 
 ``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column
-names. Three members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
-document), ``session_context_epoch`` and ``siblings``. Other members (``target``, ``generation`` ...) are not rows and
-are passed over.
+names. Four members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
+document), ``session_context_epoch``, ``siblings``, and the ``lines`` of dialects that keep files of lines. Other
+members (``target``, ``generation`` ...) are not rows and are passed over.
 
 Values that JSON cannot say are wrapped (``rowcodec``).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -18,8 +17,11 @@ from typing import Any
 
 import msgspec
 
+from .dialects import rows_hash
 from .model import Row, SessionRows
 from .rowcodec import WrappedValueError, is_wrapped, to_text, unwrapped, wrapped_row
+
+__all__ = ["RowDocumentError", "document", "dump", "parse", "parse_value", "rows_hash"]
 
 _PLAIN = frozenset({str, int, float, type(None)})
 _decode = msgspec.json.Decoder().decode
@@ -76,8 +78,9 @@ def parse_value(document: Any) -> SessionRows:
             if "session_id" in row:
                 part.setdefault("session_id", row["session_id"])
         parts += own
-    session_message = _rows(document, "session_message", "")
+    session_message, lines = _rows(document, "session_message", ""), _rows(document, "lines", "")
     _check_ids(session_message, set(), "session_message")
+    _check_lines(lines)
     epochs = _rows(document, "session_context_epoch", "")
     return SessionRows(
         session=_session(document, (*messages, *session_message)),
@@ -87,6 +90,7 @@ def parse_value(document: Any) -> SessionRows:
         projects=_rows(document, "projects", "") or _rows(document, "project", ""),
         epoch=epochs[0] if epochs else None,
         siblings=_rows(document, "siblings", ""),
+        lines=lines,
     )
 
 
@@ -113,31 +117,9 @@ def document(rows: SessionRows) -> dict[str, Any]:
         result["session_context_epoch"] = [wrapped_row(rows.epoch)]
     if rows.siblings:
         result["siblings"] = [wrapped_row(row) for row in rows.siblings]
+    if rows.lines:
+        result["lines"] = [wrapped_row(row) for row in rows.lines]
     return result
-
-
-def rows_hash(rows: SessionRows) -> str:
-    """SHA-256 (hex) of everything stored of the session itself: its row, messages, parts, V2 rows and epoch.
-
-    Order of rows and of columns does not count; the projects and sibling sessions are other sessions' business.
-    """
-    digest = hashlib.sha256()
-    tables = (
-        ("session", [rows.session]),
-        ("message", rows.messages),
-        ("part", rows.parts),
-        ("session_message", rows.session_message),
-        ("session_context_epoch", [] if rows.epoch is None else [rows.epoch]),
-    )
-    for table, stored in tables:
-        for row in sorted(stored, key=lambda row: str(row.get("id", ""))):
-            digest.update(f"\x00{table}".encode())
-            for column in sorted(row):
-                value = row[column]
-                raw = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-                digest.update(f"\x01{column}\x02{type(value).__name__}\x02{len(raw)}\x02".encode())
-                digest.update(raw)
-    return digest.hexdigest()
 
 
 def _read(document: str | bytes) -> Any:
@@ -237,6 +219,14 @@ def _check_ids(rows: list[Row], seen: set[str], path: str, first: int = 0) -> No
         if key in seen:
             raise RowDocumentError(f"{path}[{index}].id", f"a second row with the id {key}")
         seen.add(key)
+
+
+def _check_lines(lines: list[Row]) -> None:
+    _check_ids(lines, set(), "lines")
+    for index, row in enumerate(lines):
+        for column, kinds in (("file", str), ("line", (int, float)), ("data", str)):
+            if not isinstance(row.get(column), kinds):
+                raise RowDocumentError(f"lines[{index}].{column}", f"got {_kind(row.get(column))}")
 
 
 def _ordered(rows: list[Row], *columns: str) -> list[Row]:

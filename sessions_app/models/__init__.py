@@ -7,7 +7,7 @@ from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
 from .repairs import Repair, RepairBatch, RowChange
-from .sessions import Message, Part, Session
+from .sessions import Line, Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Finding",
     "IgnoredFinding",
     "ImportJob",
+    "Line",
     "LoginLink",
     "Message",
     "Part",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sessions_app.domain.dialects import apply
 from sessions_app.domain.jsontext import Member, NotJson, items, members, value_end, with_members, without
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange
@@ -16,7 +17,7 @@ from .changes import Difference, GuardRefused
 from .ground import Problem, StoreError
 from .storagefiles import IDS
 from .textsniff import documents
-from .textstore import TextStore, changed_rows, changes_of
+from .textstore import TextStore, changes_of
 
 MESSAGE_IDS, PART_IDS = IDS["message"], IDS["part"]
 
@@ -103,7 +104,9 @@ class ExportStore(TextStore):
     def rendered(self, changes: Sequence[RowChange]) -> str:
         """One export: without the chatter around it. Raises ``GuardRefused`` for rows that an export cannot hold."""
         for change in changes:
-            if change.table in ("project", "session_message") or (change.table == "session" and change.after is None):
+            if change.table not in ("session", "message", "part") or (
+                change.table == "session" and change.after is None
+            ):
                 raise GuardRefused(
                     [
                         Difference(
@@ -257,7 +260,7 @@ class _Writer:
         self.source = text
         self.export = export
         self.before = rows
-        self.after = changed_rows(rows, changes)
+        self.after = apply(rows, changes)
         self.messages = {row["id"]: row for row in self.after.messages}
         self.parts = {row["id"]: row for row in self.after.parts}
         self.by_message: dict[str, list[Row]] = {}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app.domain.jsontext import NotJson, encoded, members, skip_space, with_members
-from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.model import V1, DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 
@@ -59,7 +59,7 @@ class StorageStore(Store):
 
     @property
     def dialects(self) -> tuple[DialectName, ...]:
-        return ("opencode-v1",)
+        return (V1,)
 
     def sessions(self) -> Iterator[Row]:
         rows = [

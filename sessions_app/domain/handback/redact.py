@@ -111,13 +111,10 @@ def redacted(rows: SessionRows) -> SessionRows:
     return replace(
         rows,
         session=mask.row(rows.session),
-        messages=[mask.row(row) for row in rows.messages],
-        parts=[mask.row(row) for row in rows.parts],
-        session_message=[mask.row(row) for row in rows.session_message],
         projects=[mask.row(row) for row in rows.projects if row.get("id") == rows.session.get("project_id")],
         epoch=None if rows.epoch is None else mask.row(rows.epoch),
         siblings=[mask.row(row) for row in rows.siblings],
-    )
+    ).with_tables({name: [mask.row(row) for row in stored] for name, stored in rows.tables().items()})
 
 
 def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:

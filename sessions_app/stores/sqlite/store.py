@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.model import V1, V2, DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.stores.base import (
     About,
@@ -280,10 +280,10 @@ class SqliteStore(Store):
     def _found_dialects(self) -> tuple[DialectName, ...]:
         found: list[DialectName] = []
         if self._any("message"):
-            found.append("opencode-v1")
+            found.append(V1)
         if self._any("session_message"):
-            found.append("opencode-v2")
-        return tuple(found) or (("opencode-v1",) if self.schema.has("message") else ("opencode-v2",))
+            found.append(V2)
+        return tuple(found) or ((V1,) if self.schema.has("message") else (V2,))
 
     def _any(self, name: str) -> bool:
         return self.schema.has(name) and bool(self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 1"))
