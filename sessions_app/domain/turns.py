@@ -46,14 +46,6 @@ class Attempt:
         return next((part for part in self.parts if isinstance(part, StepFinishPart)), None)
 
     @property
-    def behind_finish(self) -> list[Part]:
-        """Parts behind the ``step-finish``: a boundary was lost where they are content (rules: step-boundary-lost)."""
-        for index, part in enumerate(self.parts):
-            if isinstance(part, StepFinishPart):
-                return self.parts[index + 1 :]
-        return []
-
-    @property
     def executed(self) -> bool:
         """Whether one of its tools may have run."""
         return any(isinstance(part, ToolPart) and part.executed for part in self.parts)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from django.db import models
 
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import Row, line_id
 from sessions_app.domain.rowcodec import decode_value, row_from_text
 
 from .sources import Source
@@ -226,6 +226,9 @@ class Part(models.Model):
 class Line(models.Model):
     """A line of a file, verbatim, of a session whose client keeps lines (``domain.model.line_row``)."""
 
+    kind = table = "line"
+    """As a message's, for pages that list either."""
+
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="lines")
     position = models.PositiveIntegerField()
     """Place in the session, from 0: files in their order, lines by number."""
@@ -242,7 +245,11 @@ class Line(models.Model):
         indexes = (models.Index(fields=("session", "position"), name="line_in_order"),)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.number:.0f}"
+        return self.stored_id
+
+    @property
+    def stored_id(self) -> str:
+        return line_id(self.file, self.number)
 
     @property
     def value(self) -> object:

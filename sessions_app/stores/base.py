@@ -102,6 +102,8 @@ class Store(ABC):
     writable: bool = False
     transactional: bool = False
     """A write is done as a whole or not at all, so that one row tells whether it happened."""
+    restoring: bool = False
+    """The write at hand takes an earlier one back, so rows may again belong nowhere, as they did before it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -187,6 +189,7 @@ class Store(ABC):
                 "Give --output a file name.",
             )
         about = about or About()
+        self.restoring = bool(about.undoes)
         net = netted(changes)
         self._guard(net)
         if not net:

@@ -15,7 +15,7 @@ from sessions_app.domain.rowdoc import rows_hash
 
 from .atomic import write_atomic
 from .base import Hook, Mark, Store, StoreError
-from .changes import Difference, GuardRefused, after_key, netted, reading_back
+from .changes import Difference, GuardRefused, after_key, reading_back
 from .holders import Holder, holders
 
 
@@ -70,12 +70,6 @@ class TextStore(Store):
 
     def holders(self) -> list[Holder]:
         return holders([self.path]) if self.on_disk else []
-
-    def write_copy(self, dest: Path, changes: Sequence[RowChange]) -> None:
-        """Write the text with ``changes`` to another file. Raises ``GuardRefused`` where a row is not as planned."""
-        net = netted(changes)
-        self._guard(net)
-        write_atomic(dest, encoded(self.rendered(net)), mode=None if dest.exists() else 0o644)
 
     def _as_stored(self, net: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
         fresh = type(self)(self.path, self.rendered(net), on_disk=False)

@@ -113,7 +113,9 @@ def test_the_mirror_gives_back_every_line_and_the_timeline_shows_it(path: Path, 
     assert "Duplicate A (2 of 2)" in page
     assert "look around" in page
     assert 'id="at-demo.jsonl:6"' in page
-    assert alice.get(f"/sessions/{session.pk}/raw/").status_code == 200
+    raw = alice.get(f"/sessions/{session.pk}/raw/").content.decode()
+    assert "demo.jsonl:6" in raw
+    assert "does not decode" not in raw
 
 
 def test_a_repair_of_the_mirrors_session_and_its_undo(path: Path, data_dir: Path) -> None:

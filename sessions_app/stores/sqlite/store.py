@@ -11,8 +11,6 @@ from typing import Any
 from sessions_app.domain.model import V1, V2, DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.stores.base import (
-    About,
-    Applied,
     Hook,
     Mark,
     Problem,
@@ -20,10 +18,8 @@ from sessions_app.stores.base import (
     StoreError,
     files_state,
     fingerprint,
-    no_hook,
 )
 from sessions_app.stores.holders import Holder, database_files, holders
-from sessions_app.stores.journal import Journal
 
 from .connection import escaping_text, explained, open_reader, quoted, time_limit
 from .schema import Schema, Table, probe
@@ -42,8 +38,6 @@ class SqliteStore(Store):
     kind = "sqlite"
     writable = True
     transactional = True
-    restoring = False
-    """The write at hand takes an earlier one back, so rows may again belong nowhere, as they did before it."""
 
     def __init__(self, path: Path, read_seconds: float = READ_SECONDS) -> None:
         super().__init__(path)
@@ -125,18 +119,6 @@ class SqliteStore(Store):
 
     def holders(self) -> list[Holder]:
         return holders(database_files(self.path))
-
-    def apply(
-        self,
-        changes: Sequence[RowChange],
-        *,
-        journal: Journal | None,
-        about: About | None = None,
-        expect: Mapping[str, str] | None = None,
-        at: Hook = no_hook,
-    ) -> Applied:
-        self.restoring = about is not None and bool(about.undoes)
-        return super().apply(changes, journal=journal, about=about, expect=expect, at=at)
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
         return write(self.path, net, expect, at, read=self.read, restoring=self.restoring)
