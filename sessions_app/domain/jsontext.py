@@ -71,6 +71,7 @@ def encoded(text: str) -> bytes:
 
 
 def skip_space(text: str, at: int) -> int:
+    """The offset of what follows the white space at ``at``."""
     match = _SPACE(text, at)
     return at if match is None else match.end()
 

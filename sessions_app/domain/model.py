@@ -53,6 +53,7 @@ class SessionRows:
 
     @property
     def id(self) -> str:
+        """The stored id of the session, "" where its row has none."""
         return str(self.session.get("id", ""))
 
     def tables(self) -> dict[str, list[Row]]:
@@ -108,6 +109,9 @@ class Part:
     ``id`` is the stored part id in V1; in V2, whose items have no id of their own, ``<message id>#<index>``. ``kind``
     is the stored ``type`` ("text", "reasoning", "tool", "step-start", ...), kept as it is when unknown; "" when the row
     does not decode. ``data`` is the decoded JSON object, unknown fields included (``{}`` when undecodable).
+
+    Of a dialect that keeps lines: ``id`` is its line's (``line_id``), ``raw`` its line's text, and ``data`` says in
+    opencode-v1's words what stands there.
     """
 
     id: str
@@ -127,6 +131,11 @@ class Part:
 
 @dataclass(slots=True)
 class TextPart(Part):
+    """Words of the user, the model or, ``synthetic``, of the client. An ``ignored`` one is not sent.
+
+    ``text`` is what is stored, whatever its type.
+    """
+
     text: Any = ""
     synthetic: bool = False
     ignored: bool = False
@@ -134,6 +143,8 @@ class TextPart(Part):
 
 @dataclass(slots=True)
 class ReasoningPart(Part):
+    """What the model thought, with the state that its provider wants back."""
+
     text: Any = ""
     metadata: dict[str, Any] = field(default_factory=dict)
     """Provider state: V1 ``metadata``, gen1 ``providerMetadata`` (both keyed by provider), gen2/3 ``state`` (flat)."""
@@ -173,11 +184,13 @@ class ToolPart(Part):
 
 @dataclass(slots=True)
 class StepStartPart(Part):
-    pass
+    """A provider's response begins (V1 alone)."""
 
 
 @dataclass(slots=True)
 class StepFinishPart(Part):
+    """A provider's response is whole: why it ended, what it used (V1 alone)."""
+
     reason: str = ""
     tokens: dict[str, Any] = field(default_factory=dict)
     cost: Any = 0
@@ -185,6 +198,8 @@ class StepFinishPart(Part):
 
 @dataclass(slots=True)
 class FilePart(Part):
+    """A file or image that was given with a prompt; ``url`` is a data URL or a place."""
+
     mime: str = ""
     url: str = ""
     filename: str | None = None
@@ -192,6 +207,8 @@ class FilePart(Part):
 
 @dataclass(slots=True)
 class CompactionPart(Part):
+    """The history before it was summarised, or is to be; ``tail_start_id`` is the first message that is kept."""
+
     auto: bool = False
     overflow: bool = False
     tail_start_id: str | None = None
@@ -204,10 +221,11 @@ class OtherPart(Part):
 
 @dataclass(slots=True)
 class Message:
-    """A stored message of either dialect.
+    """A stored message of any dialect.
 
     ``kind`` is the V1 ``role`` or the V2 ``type``. ``data`` is the decoded JSON object; ``raw`` its stored text.
-    ``seq`` is V2's replay order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for V1.
+    ``seq`` is V2's replay order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for others. Of a
+    dialect that keeps lines, ``row`` is its first line, and ``data`` says in opencode-v1's words what the lines do.
     """
 
     id: str
@@ -224,10 +242,12 @@ class Message:
 
     @property
     def is_user(self) -> bool:
+        """A prompt."""
         return self.kind == "user"
 
     @property
     def is_assistant(self) -> bool:
+        """An answer of a model."""
         return self.kind == "assistant"
 
     @property
@@ -248,16 +268,19 @@ class Message:
 
     @property
     def parent_id(self) -> str | None:
+        """V1: the prompt that it answers."""
         value = self.data.get("parentID")
         return value if isinstance(value, str) else None
 
     @property
     def completed_at(self) -> int | None:
+        """When the answer was whole (ms), None while it is open."""
         time = self.data.get("time")
         value = time.get("completed") if isinstance(time, dict) else None
         return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     def tools(self) -> Iterator[ToolPart]:
+        """Its tool calls, in stored order."""
         for part in self.parts:
             if isinstance(part, ToolPart):
                 yield part
@@ -307,6 +330,7 @@ class Session:
 
     @property
     def title(self) -> str:
+        """What the client calls the session, "" where nothing is stored."""
         return str(self.rows.session.get("title") or "")
 
     @property
@@ -320,12 +344,14 @@ class Session:
         return self.rows.session.get("revert")
 
     def message(self, message_id: str) -> Message | None:
+        """The message of any of its histories with this id."""
         for message in self.every_message():
             if message.id == message_id:
                 return message
         return None
 
     def part(self, part_id: str) -> Part | None:
+        """The part of any of its histories with this id; orphans apart."""
         for message in self.every_message():
             for part in message.parts:
                 if part.id == part_id:

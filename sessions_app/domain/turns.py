@@ -23,6 +23,7 @@ class Turn:
 
     @property
     def messages(self) -> list[Message]:
+        """The user message and its answers."""
         return self.answers if self.user is None else [self.user, *self.answers]
 
 
@@ -60,10 +61,12 @@ class Step:
 
     @property
     def last(self) -> Attempt:
+        """The attempt that counts."""
         return self.attempts[-1]
 
     @property
     def parts(self) -> list[Part]:
+        """The parts of all its attempts."""
         return [part for attempt in self.attempts for part in attempt.parts]
 
 

@@ -39,7 +39,8 @@ class LineStore(TextStore):
             self.loaded[session_id] = SessionRows(session, lines=list(self._rows(session_id, places)))
 
     def _rows(self, session_id: str, places: range) -> Iterator[Row]:
-        name = self.path.name
+        # A name that is no UTF-8 would be refused by databases; it only tells files apart.
+        name = self.path.name.encode("utf-8", "backslashreplace").decode()
         for place in places:
             if self._lines[place].strip():
                 yield line_row(session_id, name, place + 1, self._lines[place])

@@ -118,6 +118,34 @@ def test_the_mirror_gives_back_every_line_and_the_timeline_shows_it(path: Path, 
     assert "does not decode" not in raw
 
 
+def test_every_page_of_its_session_opens(path: Path, alice: Client) -> None:  # noqa: F811
+    session = Session.objects.get(source=attached(path), stored_id="toy_1")
+
+    tabs = ("findings", "payload", "provider", "repairs", "raw", "more", "markdown", "repair")
+    pages = [f"/sessions/{session.pk}/{tab}/" for tab in tabs]
+    pages += [f"/parts/{part.pk}/{page}" for part in session.parts.all() for page in ("", "body")]
+    pages += [
+        f"/api/v1/sessions/{session.pk}{what}" for what in ("", "/timeline", "/findings", "/payload", "/verdicts")
+    ]
+    assert {page: code for page in pages if (code := alice.get(page).status_code) != 200} == {}
+    assert b"home" in alice.get("/search/?q=home").content
+
+
+def test_its_rows_and_its_masked_bundle_are_read_again(path: Path, suture: Suture, tmp_path: Path) -> None:
+    health = {}
+    for form in ("rows", "bundle", "report"):
+        made = tmp_path / f"{form}.json"
+        ran = suture("export", path, "--session", "toy_1", "--as", form, "--as-stored", "--output", made)
+        assert made.exists(), ran.err
+        if form != "report":
+            (session,) = suture("scan", made, "--json").json["sessions"]
+            health[form] = session["health"]
+    masked = (tmp_path / "bundle.json").read_text()
+    assert health == {"rows": "blocked", "bundle": "blocked"}
+    assert "look around" not in masked
+    assert "/home" not in masked
+
+
 def test_a_repair_of_the_mirrors_session_and_its_undo(path: Path, data_dir: Path) -> None:
     before = path.read_bytes()
     session = Session.objects.get(source=attached(path), stored_id="toy_1")
