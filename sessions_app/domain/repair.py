@@ -69,7 +69,7 @@ class RowChange:
     after: Row | None
 
     def inverse(self) -> RowChange:
-        """The change that takes this one back."""
+        """The change that takes this one back. Of a whole repair: ``inverted``."""
         row = self.before if self.before is not None else self.after
         assert row is not None
         key = {name: (self.after if self.after is not None else row)[name] for name in self.key}

@@ -19,8 +19,8 @@ from typing import Any, Self
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
-from .changes import GuardRefused, differences, netted
-from .ground import About, Applied, ErrorKind, Hook, Problem, StoreError, StoreKind, no_hook
+from .changes import GuardRefused, after_key, differences, netted, same_row
+from .ground import About, Applied, ErrorKind, Hook, Problem, Standing, StoreError, StoreKind, no_hook
 from .holders import Holder
 from .journal import Journal
 
@@ -225,6 +225,22 @@ class Store(ABC):
     @abstractmethod
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
         """Write folded changes, all or nothing; returns the seconds that others had to wait."""
+
+    def standing(self, changes: Sequence[RowChange], hashes: Mapping[str, tuple[str, str]]) -> Standing:
+        """Whether a write of ``changes`` that was interrupted has happened. ``hashes``: as ``About.hashes``."""
+        old = new = 0
+        for change in changes:
+            before = self.row(change.table, change.key)
+            if same_row(before if change.after is None else self.row(change.table, after_key(change)), change.after):
+                new += 1
+            elif same_row(before, change.before):
+                old += 1
+        if self.transactional:
+            # One row tells; the others may have been changed by the client since.
+            return "new" if new else "old" if old else "unclear"
+        if old and new:
+            return "mixed"
+        return "new" if new else "old" if old else "unclear"
 
     def put_back(self, changes: Sequence[RowChange]) -> None:
         """Bring rows that a crash left half written back to their ``before`` (stores of several files only)."""

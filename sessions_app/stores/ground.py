@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Literal, Protocol, Self
 
-from sessions_app.domain.model import Row
 from sessions_app.domain.repair import RowChange
 
 type StoreKind = str
@@ -89,14 +88,17 @@ class Applied:
     seconds: float
 
 
+type Standing = Literal["old", "new", "mixed", "unclear"]
+"""Whether rows are as before a write or as after it. mixed: some are, some are not; unclear: none is either."""
+
+
 class Journaled(Protocol):
     """What the journal asks of a store: where it is, and what stands in it now."""
 
     path: Path
     kind: StoreKind
-    transactional: bool
 
-    def row(self, table: str, key: Mapping[str, Any]) -> Row | None: ...
+    def standing(self, changes: Sequence[RowChange], hashes: Mapping[str, tuple[str, str]]) -> Standing: ...
     def put_back(self, changes: Sequence[RowChange]) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...

@@ -22,7 +22,6 @@ from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.rowcodec import unwrapped_row, wrapped_row
 
 from .atomic import write_atomic
-from .changes import same_row
 from .ground import About, Journaled, StoreError, StoreKind
 
 type EntryState = Literal["prepared", "committed", "undone", "failed"]
@@ -162,10 +161,10 @@ class Journal:
     def _settle(self, entry: Entry, opener: Callable[[Path, StoreKind], Journaled]) -> Recovery:
         try:
             with opener(Path(entry.path), entry.kind) as store:
-                state = store_state(store, entry.changes)
+                state = store.standing(entry.changes, entry.hashes)
                 if state == "mixed":
                     store.put_back(entry.changes)
-                    state = store_state(store, entry.changes)
+                    state = store.standing(entry.changes, entry.hashes)
         except StoreError as error:
             return Recovery(
                 entry, "unclear", f"The write was interrupted and the store cannot be read now: {error.words}"
@@ -217,23 +216,6 @@ class Journal:
                 yield True
         finally:
             os.close(handle)
-
-
-def store_state(store: Journaled, changes: Sequence[RowChange]) -> Literal["old", "new", "mixed", "unclear"]:
-    """Whether the rows of ``changes`` are as before or as after them. mixed: some are, some are not; unclear: none is
-    either."""
-    old = new = 0
-    for change, back in zip(changes, reversed(inverted(tuple(changes))), strict=True):
-        if same_row(store.row(back.table, back.key), change.after):
-            new += 1
-        elif same_row(store.row(change.table, change.key), change.before):
-            old += 1
-    if store.transactional:
-        # One row tells; the others may have been changed by the client since.
-        return "new" if new else "old" if old else "unclear"
-    if old and new:
-        return "mixed"
-    return "new" if new else "old" if old else "unclear"
 
 
 def _session_ids(changes: Sequence[RowChange]) -> tuple[str, ...]:

@@ -7,20 +7,20 @@ leaves one or the other.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from sessions_app.domain.model import LINE, Row, SessionRows, line_row
-from sessions_app.domain.repair import RowChange
+from sessions_app.domain.repair import RowChange, inverted
+from sessions_app.domain.rowdoc import rows_hash
 
-from .changes import Difference, GuardRefused, row_id
-from .ground import Problem
+from .changes import Difference, GuardRefused, differences, row_id
+from .ground import Problem, Standing
 from .textstore import TextStore
 
 
 class LineStore(TextStore):
     """The sessions of one file. A dialect's store says which lines are whose."""
-
-    transactional = True
 
     @abstractmethod
     def sessions_in(self, lines: Sequence[str]) -> Iterable[tuple[Row, range]]:
@@ -56,6 +56,18 @@ class LineStore(TextStore):
                 _check(change, change.after["data"])
                 lines[change.after["line"]] = change.after["data"]
         return "\n".join(lines[number] for number in sorted(lines))
+
+    def standing(self, changes: Sequence[RowChange], hashes: Mapping[str, tuple[str, str]]) -> Standing:
+        """By the hashes, since a line that came or went moves all behind it; where the client has gone on since, by
+        what stands at the old numbers and at the new ones."""
+        for session_id, (before, after) in hashes.items():
+            now = rows_hash(self.read(session_id)) if session_id in self.loaded else ""
+            if now in (before, after):
+                return "new" if now == after else "old"
+        for state, planned in (("old", changes), ("new", inverted(tuple(changes)))):
+            if not any(differences(change, self.row(change.table, change.key)) for change in planned):
+                return cast("Standing", state)
+        return "unclear"
 
     def _as_stored(self, net: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
         """As planned: the numbers of lines are those of the file as it was (``repair.inverted`` counts anew)."""

@@ -11,13 +11,14 @@ from django.test import Client
 
 from sessions_app import stores
 from sessions_app.domain import dialects, planning, rowdoc
-from sessions_app.domain.repair import Operation, RowChange, inverted
+from sessions_app.domain.repair import Edit, Operation, RowChange, inverted
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Line, Repair, Session
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.undo import repair_undo
+from sessions_app.stores.journal import Journal
 from tests.commands.running import Suture
 from tests.stores_of import NOW, attached
 from tests.web.conftest import alice  # noqa: F401
@@ -183,6 +184,27 @@ def test_lines_that_go_come_back_where_they_stood(path: Path) -> None:
         assert len(store.read("toy_1").lines) == len(rows.lines) - 2
         store.apply(inverted(changes), journal=None)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize("written", [False, True])
+def test_after_a_crash_the_lines_tell_whether_the_write_happened(
+    path: Path, tmp_path: Path, written: bool, hashed: bool
+) -> None:
+    journal = Journal(tmp_path / "journal")
+    with stores.open_store(path) as store:
+        rows = store.read("toy_1")
+        deletes = [Operation("delete", "part", part_id=part) for part in ("demo.jsonl:2", "demo.jsonl:4")]
+        edit = Operation("replace", "part", part_id="demo.jsonl:5", edits=(Edit(("callID",), "c2"),))
+        changes = dialects.compile(rows, [*deletes, edit])
+        before, after = (dialects.rows_hash(one) for one in (rows, dialects.apply(rows, changes)))
+        journal.prepare(store, changes, stores.About(hashes={"toy_1": (before, after)} if hashed else {}))
+        if written:
+            store.apply(changes, journal=None)
+
+    (recovery,) = journal.recover(stores.open_store)
+
+    assert recovery.state == ("new" if written else "old")
 
 
 def _inserted(neighbour: dict[str, object], number: float) -> RowChange:
