@@ -60,19 +60,7 @@ class ExportStore(TextStore):
         self._exports: dict[str, _Export] = {}
         for number, document in enumerate(found for found in documents(text, self.path) if found.kind == "export"):
             top = {member.key: member for member in document.members}
-            try:
-                session = infocolumns.session_row(text, top["info"].value_start)
-            except NotJson as error:
-                raise StoreError(
-                    "not-a-store", self.path, f'The "info" of the export is no session object: {error}.'
-                ) from error
-            if not isinstance(session["id"], str):
-                raise StoreError(
-                    "not-a-store",
-                    self.path,
-                    'The "info" of the export has no session id.',
-                    "Export the session again.",
-                )
+            session = self._session_row(text, top["info"])
             if session["id"] in self.loaded:
                 self.problems.append(
                     Problem(
@@ -100,6 +88,17 @@ class ExportStore(TextStore):
             self._exports[session["id"]] = _Export(
                 document.start, document.end, (top["info"].value_start, top["info"].end), found, at
             )
+
+    def _session_row(self, text: str, info: Member) -> Row:
+        try:
+            session = infocolumns.session_row(text, info.value_start)
+        except NotJson as error:
+            words = f'The "info" of the export is no session object: {error}.'
+            raise StoreError("not-a-store", self.path, words) from error
+        if not isinstance(session["id"], str):
+            words = 'The "info" of the export has no session id.'
+            raise StoreError("not-a-store", self.path, words, "Export the session again.")
+        return session
 
     def rendered(self, changes: Sequence[RowChange]) -> str:
         """One export: without the chatter around it. Raises ``GuardRefused`` for rows that an export cannot hold."""
