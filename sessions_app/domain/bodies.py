@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 
 from sessions_app.domain.collector import undisturbed
@@ -84,5 +84,8 @@ class Requests:
 
     def _key(self, target: Target) -> Hashable:
         """What the lowering looks at in a target."""
-        more = lowerer(self.session).key(self.session, target, self._how[0])
-        return (target.provider, target.model, target.metadata_key, more)
+        return (target.provider, target.model, target.metadata_key, self._keys(target))
+
+    @cached_property
+    def _keys(self) -> Callable[[Target], Hashable]:
+        return lowerer(self.session).keys(self.session, self._how[0])

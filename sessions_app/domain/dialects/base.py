@@ -39,7 +39,7 @@ class Dialect(ABC):
     """What the mirror files its messages under (``models.Message.Table``)."""
     lowering: ClassVar[str]
     """The module that lowers it: ``lower(session, target, repairs, next_prompt, generation)``, ``opens_with(session)``
-    and ``key(session, target, repairs)``, all that its ``lower`` looks at in a target. Loaded when it is first used."""
+    and ``keys(session, repairs)`` (``lowering.Lowerer``). Loaded when it is first used."""
     writer: ClassVar[str]
     """The module in a protocol's package that writes bodies as this client does ("v1", "v2")."""
     rules: ClassVar[Collection[str] | None] = None

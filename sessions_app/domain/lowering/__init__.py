@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
@@ -27,7 +27,7 @@ class Lowerer(Protocol):
     def opens_with(self, session: Session) -> str | None:
         """The task that the client runs before the next turn, None where there is none."""
 
-    def key(self, session: Session, target: Target, repairs: bool) -> Hashable:
+    def keys(self, session: Session, repairs: bool) -> Callable[[Target], Hashable]:
         """What ``lower`` looks at in a target beside its model; targets of one key are lowered once."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from sessions_app.domain.model import V1, Session
 from sessions_app.domain.wire.lowered import Lowered
@@ -25,9 +25,9 @@ def opens_with(session: Session) -> str | None:
     return opens_with_task(session)
 
 
-def key(session: Session, target: Target, repairs: bool) -> Hashable:
-    """The package only for media in results and for the two fixes (docs/contract/wire.md#6.1, steps 5 and 6)."""
-    return package_of(target) if repairs or _attachments(session) else ""
+def keys(session: Session, repairs: bool) -> Callable[[Target], Hashable]:
+    """The package only for media in results and for the two fixes (docs/contract/wire.md#6.1.5, #6.1.6)."""
+    return package_of if repairs or _attachments(session) else lambda target: ""
 
 
 def _attachments(session: Session) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from sessions_app.domain.model import V2, Session
 from sessions_app.domain.wire.lowered import NOBODY, Lowered
@@ -28,6 +28,7 @@ def opens_with(session: Session) -> str | None:
     return None
 
 
-def key(session: Session, target: Target, repairs: bool) -> Hashable:
+def keys(session: Session, repairs: bool) -> Callable[[Target], Hashable]:
     """The protocol only for a provider's own compaction (docs/contract/formats.md#b3)."""
-    return target.protocol if any(is_checkpoint(message) for message in session.history(V2)) else ""
+    checkpoints = any(is_checkpoint(message) for message in session.history(V2))
+    return lambda target: target.protocol if checkpoints else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from sessions_app.domain.lowering.dedupe import deduped
@@ -25,8 +25,8 @@ def opens_with(session: Session) -> str | None:
     return None
 
 
-def key(session: Session, target: Target, repairs: bool) -> Hashable:
-    return ""
+def keys(session: Session, repairs: bool) -> Callable[[Target], Hashable]:
+    return lambda target: ""
 
 
 def _add(lowered: Lowered, message: Message, repairs: bool) -> None:
