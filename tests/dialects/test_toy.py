@@ -20,7 +20,7 @@ from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.undo import repair_undo
 from sessions_app.stores.journal import Journal
 from tests.commands.running import Suture
-from tests.stores_of import NOW, attached
+from tests.factories.corpus import NOW, attached
 from tests.web.conftest import alice  # noqa: F401
 
 from .toy import KIND, STORE, registered
