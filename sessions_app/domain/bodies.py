@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 
 from sessions_app.domain.collector import undisturbed
-from sessions_app.domain.lowering import lower
-from sessions_app.domain.lowering.replay import opens_with_task
-from sessions_app.domain.lowering.replay_v2 import is_checkpoint
-from sessions_app.domain.lowering.v1_packages import package_of
+from sessions_app.domain.dialects import dialect_of
+from sessions_app.domain.lowering import lower, lowerer
 from sessions_app.domain.model import Session
 from sessions_app.domain.protocols import REGISTRY
 from sessions_app.domain.wire.lowered import Body, Lowered, LoweringError
@@ -33,7 +31,7 @@ def body(
 @undisturbed
 def written(lowered: Lowered, session: Session, target: Target) -> Body:
     """``lowered`` in the target's protocol, by the writer of the session's dialect."""
-    return REGISTRY[target.protocol].write(session.dialect.removeprefix("opencode-"), lowered, target)
+    return REGISTRY[target.protocol].write(dialect_of(session).writer, lowered, target)
 
 
 class Requests:
@@ -81,22 +79,13 @@ class Requests:
 
     @cached_property
     def opens_with(self) -> str | None:
-        """The task that the client runs before the next turn (``opens_with_task``; V2 has none)."""
-        return opens_with_task(self.session) if self.session.dialect == "opencode-v1" else None
+        """The task that the client runs before the next turn, None where there is none."""
+        return lowerer(self.session).opens_with(self.session)
 
     def _key(self, target: Target) -> Hashable:
-        """What the lowering looks at in a target: the package only for media in results and for the two fixes
-        (docs/contract/wire.md#6.1.5, #6.1.6), the protocol only for a provider's own compaction
-        (docs/contract/formats.md#b3)."""
-        key = (target.provider, target.model, target.metadata_key)
-        if self.session.dialect == "opencode-v2":
-            return (*key, target.protocol if self._checkpoints else "")
-        return (*key, package_of(target) if self._how[0] or self._attachments else "")
+        """What the lowering looks at in a target."""
+        return (target.provider, target.model, target.metadata_key, self._keys(target))
 
     @cached_property
-    def _checkpoints(self) -> bool:
-        return any(is_checkpoint(message) for message in self.session.v2)
-
-    @cached_property
-    def _attachments(self) -> bool:
-        return any(tool.state.get("attachments") for message in self.session.v1 for tool in message.tools())
+    def _keys(self) -> Callable[[Target], Hashable]:
+        return lowerer(self.session).keys(self.session, self._how[0])

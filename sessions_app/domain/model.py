@@ -1,6 +1,6 @@
-"""Sessions as stored: rows, and what a dialect reads in them (design 2).
+"""Sessions as stored: rows or lines, and what a dialect reads in them (docs/contract/design.md#2).
 
-``SessionRows`` is the interchange between stores, mirror, row documents and dialects: rows exactly as stored.
+``SessionRows`` is the interchange between stores, mirror, row documents and dialects: rows and lines exactly as stored.
 ``Session``, ``Message`` and the part kinds are the read-only view that a dialect decodes from them; each keeps
 the row it came from, so unknown fields and odd spellings are never lost. Edits are operations (``repair``), which a
 dialect compiles back to row changes in the row's own shape.
@@ -8,9 +8,10 @@ dialect compiles back to row changes in the row's own shape.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any, Final, Literal
 
 type Value = str | int | float | bytes | None
 """A stored column value as SQLite holds it. Text that is not UTF-8 is carried with ``surrogateescape``."""
@@ -20,16 +21,24 @@ type Row = dict[str, Any]
 
 type Json = dict[str, Any] | list[Any] | str | int | float | bool | None
 
-type DialectName = Literal["opencode-v1", "opencode-v2"]
+type DialectName = str
+"""The name that a dialect is registered under."""
+
+V1: Final = "opencode-v1"
+V2: Final = "opencode-v2"
+
+LINE: Final = "line"
+"""The table of lines of files."""
 
 
 @dataclass(slots=True)
 class SessionRows:
-    """The rows of one session, verbatim (design 8, row document).
+    """What is stored of one session, verbatim: rows of tables, or lines of files, as its dialect has it.
 
     ``messages`` (table ``message``) come in order (time_created, id), ``parts`` (table ``part``) in order (message_id,
     id), ``session_message`` in order of ``seq``. ``projects`` holds the project rows the store knows. ``epoch`` is the
-    ``session_context_epoch`` row of V2 generation 1, where there is one.
+    ``session_context_epoch`` row of V2 generation 1, where there is one. ``lines`` (``line_row``) come in the order of
+    their files and numbers.
     """
 
     session: Row
@@ -40,10 +49,39 @@ class SessionRows:
     epoch: Row | None = None
     siblings: list[Row] = field(default_factory=list)
     """Session rows of the parent and of child sessions, where the store knows them (dangling pointers, rules 2.20)."""
+    lines: list[Row] = field(default_factory=list)
 
     @property
     def id(self) -> str:
+        """The stored id of the session, "" where its row has none."""
         return str(self.session.get("id", ""))
+
+    def tables(self) -> dict[str, list[Row]]:
+        """The session's own rows and lines by table, parents before children."""
+        return {name: getattr(self, field) for name, field in _FIELDS.items()}
+
+    def with_tables(self, tables: Mapping[str, list[Row]]) -> SessionRows:
+        """A copy with other rows in these tables."""
+        changed: dict[str, Any] = {_FIELDS[name]: rows for name, rows in tables.items()}
+        return replace(self, **changed)
+
+
+_FIELDS = {"message": "messages", "part": "parts", "session_message": "session_message", LINE: "lines"}
+
+
+def line_row(session_id: str, file: str, number: int | float, text: str) -> Row:
+    """One line of a file, as a row of table ``line``.
+
+    ``file`` is its name within the store, ``number`` counts from 1, ``text`` is the line without its end; bytes that
+    are no UTF-8 are carried with ``surrogateescape``. A number with a fraction stands between two lines: what a repair
+    puts in is counted when the file is read again.
+    """
+    return {"id": line_id(file, number), "session_id": session_id, "file": file, "line": number, "data": text}
+
+
+def line_id(file: str, number: int | float) -> str:
+    """How a line is named."""
+    return f"{file}:{int(number) if number == int(number) else number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +109,9 @@ class Part:
     ``id`` is the stored part id in V1; in V2, whose items have no id of their own, ``<message id>#<index>``. ``kind``
     is the stored ``type`` ("text", "reasoning", "tool", "step-start", ...), kept as it is when unknown; "" when the row
     does not decode. ``data`` is the decoded JSON object, unknown fields included (``{}`` when undecodable).
+
+    Of a dialect that keeps lines: ``id`` is its line's (``line_id``), ``raw`` its line's text, and ``data`` says in
+    opencode-v1's words what stands there.
     """
 
     id: str
@@ -90,6 +131,11 @@ class Part:
 
 @dataclass(slots=True)
 class TextPart(Part):
+    """Words of the user, the model or, ``synthetic``, of the client. An ``ignored`` one is not sent.
+
+    ``text`` is what is stored, whatever its type.
+    """
+
     text: Any = ""
     synthetic: bool = False
     ignored: bool = False
@@ -97,6 +143,8 @@ class TextPart(Part):
 
 @dataclass(slots=True)
 class ReasoningPart(Part):
+    """What the model thought, with the state that its provider wants back."""
+
     text: Any = ""
     metadata: dict[str, Any] = field(default_factory=dict)
     """Provider state: V1 ``metadata``, gen1 ``providerMetadata`` (both keyed by provider), gen2/3 ``state`` (flat)."""
@@ -136,11 +184,13 @@ class ToolPart(Part):
 
 @dataclass(slots=True)
 class StepStartPart(Part):
-    pass
+    """A provider's response begins (V1 alone)."""
 
 
 @dataclass(slots=True)
 class StepFinishPart(Part):
+    """A provider's response is whole: why it ended, what it used (V1 alone)."""
+
     reason: str = ""
     tokens: dict[str, Any] = field(default_factory=dict)
     cost: Any = 0
@@ -148,6 +198,8 @@ class StepFinishPart(Part):
 
 @dataclass(slots=True)
 class FilePart(Part):
+    """A file or image that was given with a prompt; ``url`` is a data URL or a place."""
+
     mime: str = ""
     url: str = ""
     filename: str | None = None
@@ -155,6 +207,8 @@ class FilePart(Part):
 
 @dataclass(slots=True)
 class CompactionPart(Part):
+    """The history before it was summarised, or is to be; ``tail_start_id`` is the first message that is kept."""
+
     auto: bool = False
     overflow: bool = False
     tail_start_id: str | None = None
@@ -167,10 +221,11 @@ class OtherPart(Part):
 
 @dataclass(slots=True)
 class Message:
-    """A stored message of either dialect.
+    """A stored message of any dialect.
 
     ``kind`` is the V1 ``role`` or the V2 ``type``. ``data`` is the decoded JSON object; ``raw`` its stored text.
-    ``seq`` is V2's replay order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for V1.
+    ``seq`` is V2's replay order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for others. Of a
+    dialect that keeps lines, ``row`` is its first line, and ``data`` says in opencode-v1's words what the lines do.
     """
 
     id: str
@@ -187,10 +242,12 @@ class Message:
 
     @property
     def is_user(self) -> bool:
+        """A prompt."""
         return self.kind == "user"
 
     @property
     def is_assistant(self) -> bool:
+        """An answer of a model."""
         return self.kind == "assistant"
 
     @property
@@ -211,16 +268,19 @@ class Message:
 
     @property
     def parent_id(self) -> str | None:
+        """V1: the prompt that it answers."""
         value = self.data.get("parentID")
         return value if isinstance(value, str) else None
 
     @property
     def completed_at(self) -> int | None:
+        """When the answer was whole (ms), None while it is open."""
         time = self.data.get("time")
         value = time.get("completed") if isinstance(time, dict) else None
         return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
     def tools(self) -> Iterator[ToolPart]:
+        """Its tool calls, in stored order."""
         for part in self.parts:
             if isinstance(part, ToolPart):
                 yield part
@@ -242,14 +302,13 @@ def _named(data: dict[str, Any], *keys: str) -> str:
 
 @dataclass(slots=True)
 class Session:
-    """A decoded session. ``v1`` in order (time_created, id), ``v2`` in order of seq; a session may hold both
-    histories."""
+    """A decoded session. ``histories`` are those it holds, by dialect, each in the order in which it is replayed; an
+    opencode session may hold both of its client's."""
 
     id: str
     rows: SessionRows
-    v1: list[Message] = field(default_factory=list)
-    v2: list[Message] = field(default_factory=list)
-    dialect: DialectName = "opencode-v1"
+    histories: dict[DialectName, list[Message]] = field(default_factory=dict)
+    dialect: DialectName = V1
     """The history that the session's version uses first."""
     faults: list[RowFault] = field(default_factory=list)
     """Rows that do not parse, and parts or messages that belong nowhere; the rest of the session works."""
@@ -258,10 +317,20 @@ class Session:
 
     @property
     def messages(self) -> list[Message]:
-        return self.v1 if self.dialect == "opencode-v1" else self.v2
+        """The history that the client uses."""
+        return self.history(self.dialect)
+
+    def history(self, dialect: DialectName) -> list[Message]:
+        """The messages of one history, [] where the session has none."""
+        return self.histories.get(dialect, [])
+
+    def every_message(self) -> Iterator[Message]:
+        """The messages of all histories."""
+        return chain.from_iterable(self.histories.values())
 
     @property
     def title(self) -> str:
+        """What the client calls the session, "" where nothing is stored."""
         return str(self.rows.session.get("title") or "")
 
     @property
@@ -275,13 +344,15 @@ class Session:
         return self.rows.session.get("revert")
 
     def message(self, message_id: str) -> Message | None:
-        for message in (*self.v1, *self.v2):
+        """The message of any of its histories with this id."""
+        for message in self.every_message():
             if message.id == message_id:
                 return message
         return None
 
     def part(self, part_id: str) -> Part | None:
-        for message in (*self.v1, *self.v2):
+        """The part of any of its histories with this id; orphans apart."""
+        for message in self.every_message():
             for part in message.parts:
                 if part.id == part_id:
                     return part

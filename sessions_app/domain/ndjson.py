@@ -15,7 +15,7 @@ from sessions_app.domain import rowdoc
 from sessions_app.domain.bodies import written
 from sessions_app.domain.dialects import decode
 from sessions_app.domain.lowering import lower
-from sessions_app.domain.model import Session
+from sessions_app.domain.model import V1, V2, Session
 from sessions_app.domain.wire.lowered import Lowered, LoweringError
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from sessions_app.domain.wire.target import Target, make_target, parse_target
@@ -39,8 +39,8 @@ def lower_line(document: Any) -> Line:
         rows = rowdoc.parse_value(document)
         generation = _generation(document)
         session = decode(rows, generation)
-        if generation is not None or (not session.v1 and "session_message" in document):
-            session.dialect = "opencode-v2"
+        if generation is not None or (not session.history(V1) and "session_message" in document):
+            session.dialect = V2
         target = _target(document.get("target"), session)
         repairs = _flag(document, "as_stored") is not True
     except rowdoc.RowDocumentError as error:
@@ -52,7 +52,7 @@ def lower_line(document: Any) -> Line:
     except LoweringError as error:
         return _error(error.kind, error.words)
     cache = document.get("cache", "none")
-    if session.dialect == "opencode-v2":
+    if session.dialect == V2:
         bodies = {protocol: _v2_body(lowered, target, protocol, cache) for protocol in PROTOCOLS}
     else:
         bodies = {protocol: _v1_body(session, target, protocol, repairs) for protocol in PROTOCOLS}

@@ -17,7 +17,7 @@ from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict
 
 from .bodies import Requests, body
-from .dialects import apply, compile, decode
+from .dialects import applied, compile
 from .model import Row, Session
 from .repair import Operation, OperationError, Plan, RowChange
 from .rowdoc import rows_hash
@@ -184,12 +184,6 @@ def _written(work: _Work, batch: list[tuple[str, Choice]]) -> tuple[RowChange, .
             work.operations += choice.operations
             work.taken.setdefault(key, choice.name)
     return changes
-
-
-def applied(session: Session, changes: Iterable[RowChange]) -> Session:
-    """The session after changes, read as the same generation of V2: a repair may take away what told it."""
-    generations = {message.generation for message in session.v2}
-    return decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
 
 
 def _rows(context: Context, finding: Finding) -> _Rows:

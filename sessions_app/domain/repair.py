@@ -6,11 +6,12 @@ key, before, after), which are what a store writes, a journal keeps and undo inv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect, insort
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from .model import Row
+from .model import LINE, Row, line_id, line_row
 
 
 class _Remove:
@@ -68,7 +69,7 @@ class RowChange:
     after: Row | None
 
     def inverse(self) -> RowChange:
-        """The change that takes this one back."""
+        """The change that takes this one back. Of a whole repair: ``inverted``."""
         row = self.before if self.before is not None else self.after
         assert row is not None
         key = {name: (self.after if self.after is not None else row)[name] for name in self.key}
@@ -97,7 +98,47 @@ class Plan:
 
 def inverted(changes: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
     """The changes that take ``changes`` back, in the order they must run."""
-    return tuple(change.inverse() for change in reversed(changes))
+    lines = [change for change in changes if change.table == LINE]
+    count = _Count(lines) if lines else None
+    return tuple(
+        count.renumbered(change).inverse() if count and change.table == LINE else change.inverse()
+        for change in reversed(changes)
+    )
+
+
+class _Count:
+    """The numbers that lines have once changes of lines are written and the files are read again. A line that was
+    deleted gets a number between those that are left around it."""
+
+    def __init__(self, changes: Sequence[RowChange]) -> None:
+        self._removed: dict[str, list[float]] = {}
+        self._added: dict[str, list[float]] = {}
+        for change in changes:
+            if change.after is None and change.before is not None:
+                insort(self._removed.setdefault(change.before["file"], []), change.before["line"])
+            elif change.before is None and change.after is not None:
+                insort(self._added.setdefault(change.after["file"], []), change.after["line"])
+        self._gaps = {
+            (file, number): (place + 1) / (len(removed) + 1)
+            for file, removed in self._removed.items()
+            for place, number in enumerate(removed)
+        }
+        """How far behind the line in front of it a deleted one stands."""
+
+    def renumbered(self, change: RowChange) -> RowChange:
+        """The change with both rows under the line's new number."""
+        row = change.after if change.after is not None else change.before
+        assert row is not None
+        file, number = row["file"], row["line"]
+        in_front = bisect(self._added.get(file, []), number) - bisect(self._removed.get(file, []), number)
+        now: float = int(number) + in_front
+        if change.after is None:
+            now += self._gaps[file, number]
+
+        def moved(row: Row | None) -> Row | None:
+            return None if row is None else line_row(row["session_id"], file, now, row["data"])
+
+        return RowChange(change.table, {"id": line_id(file, now)}, moved(change.before), moved(change.after))
 
 
 class OperationError(ValueError):

@@ -1,30 +1,28 @@
 """Row documents: the rows of one session as one JSON document, lossless both ways (design 8).
 
 ``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column
-names. Three members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
-document), ``session_context_epoch`` and ``siblings``. Other members (``target``, ``generation`` ...) are not rows and
-are passed over.
+names. Four members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
+document), ``session_context_epoch``, ``siblings``, and the ``lines`` of dialects that keep files of lines. Other
+members (``target``, ``generation`` ...) are not rows and are passed over.
 
-Values JSON cannot say are wrapped: ``{"$base64": ...}`` a BLOB, ``{"$text64": ...}`` text that is not UTF-8,
-``{"$real": "Infinity"}`` an infinite REAL.
+Values that JSON cannot say are wrapped (``rowcodec``).
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
+from .dialects import rows_hash
 from .model import Row, SessionRows
+from .rowcodec import WrappedValueError, is_wrapped, to_text, unwrapped, wrapped_row
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+__all__ = ["RowDocumentError", "document", "dump", "parse", "parse_value", "rows_hash"]
+
 _PLAIN = frozenset({str, int, float, type(None)})
 _decode = msgspec.json.Decoder().decode
 _OVERFLOW = 10**309
@@ -80,8 +78,9 @@ def parse_value(document: Any) -> SessionRows:
             if "session_id" in row:
                 part.setdefault("session_id", row["session_id"])
         parts += own
-    session_message = _rows(document, "session_message", "")
+    session_message, lines = _rows(document, "session_message", ""), _rows(document, "lines", "")
     _check_ids(session_message, set(), "session_message")
+    _check_lines(lines)
     epochs = _rows(document, "session_context_epoch", "")
     return SessionRows(
         session=_session(document, (*messages, *session_message)),
@@ -91,6 +90,7 @@ def parse_value(document: Any) -> SessionRows:
         projects=_rows(document, "projects", "") or _rows(document, "project", ""),
         epoch=epochs[0] if epochs else None,
         siblings=_rows(document, "siblings", ""),
+        lines=lines,
     )
 
 
@@ -104,50 +104,22 @@ def document(rows: SessionRows) -> dict[str, Any]:
     by_message: dict[Any, list[dict[str, Any]]] = {row.get("id"): [] for row in rows.messages}
     strays: list[dict[str, Any]] = []
     for part in rows.parts:
-        by_message.get(part.get("message_id"), strays).append(_encoded(part))
+        by_message.get(part.get("message_id"), strays).append(wrapped_row(part))
     result: dict[str, Any] = {
-        "session": _encoded(rows.session),
-        "messages": [{**_encoded(row), "parts": by_message[row.get("id")]} for row in rows.messages],
-        "session_message": [_encoded(row) for row in rows.session_message],
-        "projects": [_encoded(row) for row in rows.projects],
+        "session": wrapped_row(rows.session),
+        "messages": [{**wrapped_row(row), "parts": by_message[row.get("id")]} for row in rows.messages],
+        "session_message": [wrapped_row(row) for row in rows.session_message],
+        "projects": [wrapped_row(row) for row in rows.projects],
     }
     if strays:
         result["parts"] = strays
     if rows.epoch is not None:
-        result["session_context_epoch"] = [_encoded(rows.epoch)]
+        result["session_context_epoch"] = [wrapped_row(rows.epoch)]
     if rows.siblings:
-        result["siblings"] = [_encoded(row) for row in rows.siblings]
+        result["siblings"] = [wrapped_row(row) for row in rows.siblings]
+    if rows.lines:
+        result["lines"] = [wrapped_row(row) for row in rows.lines]
     return result
-
-
-def rows_hash(rows: SessionRows) -> str:
-    """SHA-256 (hex) of everything stored of the session itself: its row, messages, parts, V2 rows and epoch.
-
-    Order of rows and of columns does not count; the projects and sibling sessions are other sessions' business.
-    """
-    digest = hashlib.sha256()
-    tables = (
-        ("session", [rows.session]),
-        ("message", rows.messages),
-        ("part", rows.parts),
-        ("session_message", rows.session_message),
-        ("session_context_epoch", [] if rows.epoch is None else [rows.epoch]),
-    )
-    for table, stored in tables:
-        for row in sorted(stored, key=lambda row: str(row.get("id", ""))):
-            digest.update(f"\x00{table}".encode())
-            for column in sorted(row):
-                value = row[column]
-                raw = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-                digest.update(f"\x01{column}\x02{type(value).__name__}\x02{len(raw)}\x02".encode())
-                digest.update(raw)
-    return digest.hexdigest()
-
-
-def to_text(value: Any) -> str:
-    """Compact JSON text; lone surrogates as ``\\udXXX`` escapes, so that it can be stored and sent as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _read(document: str | bytes) -> Any:
@@ -201,10 +173,11 @@ def _row(value: Any, path: str, skip: str | None = None) -> Row:
 def _cell(value: Any, path: str) -> Any:
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((name, content),) = value.items()
-        if name in ("$base64", "$text64", "$real") and isinstance(content, str):
-            return _unwrapped(name, content, path)
+    if is_wrapped(value):
+        try:
+            return unwrapped(value)
+        except WrappedValueError as error:
+            raise RowDocumentError(path, str(error)) from None
     if isinstance(value, (Mapping, list)):
         try:
             return _compact(value)
@@ -236,40 +209,6 @@ def _in_range(value: Any) -> Any:
     return value
 
 
-def _unwrapped(name: str, content: str, path: str) -> bytes | str | float:
-    if name == "$real":
-        try:
-            return float(content)
-        except ValueError:
-            raise RowDocumentError(path, f"no number: {content[:40]!r}") from None
-    try:
-        raw = base64.b64decode(content, validate=True)
-    except (binascii.Error, ValueError):
-        raise RowDocumentError(path, f"{name} is not base64") from None
-    return raw if name == "$base64" else raw.decode("utf-8", "surrogateescape")
-
-
-def _encoded(row: Row) -> dict[str, Any]:
-    return {column: _wrapped(value) for column, value in row.items()}
-
-
-def _wrapped(value: Any) -> Any:
-    if isinstance(value, str):
-        if value.isascii() or _SURROGATE.search(value) is None:
-            return value
-        try:
-            raw = value.encode("utf-8", "surrogateescape")
-        except UnicodeEncodeError:
-            return value
-        # Escapes that would join to real characters were no bytes of a file; plain JSON escapes keep them.
-        return {"$text64": base64.b64encode(raw).decode()} if raw.decode("utf-8", "surrogateescape") == value else value
-    if isinstance(value, bytes):
-        return {"$base64": base64.b64encode(value).decode()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"$real": repr(value)}
-    return value
-
-
 def _check_ids(rows: list[Row], seen: set[str], path: str, first: int = 0) -> None:
     for index, row in enumerate(rows, first):
         key = row.get("id")
@@ -280,6 +219,14 @@ def _check_ids(rows: list[Row], seen: set[str], path: str, first: int = 0) -> No
         if key in seen:
             raise RowDocumentError(f"{path}[{index}].id", f"a second row with the id {key}")
         seen.add(key)
+
+
+def _check_lines(lines: list[Row]) -> None:
+    _check_ids(lines, set(), "lines")
+    for index, row in enumerate(lines):
+        for column, kinds in (("file", str), ("line", (int, float)), ("data", str)):
+            if not isinstance(row.get(column), kinds):
+                raise RowDocumentError(f"lines[{index}].{column}", f"got {_kind(row.get(column))}")
 
 
 def _ordered(rows: list[Row], *columns: str) -> list[Row]:

@@ -23,6 +23,7 @@ class Turn:
 
     @property
     def messages(self) -> list[Message]:
+        """The user message and its answers."""
         return self.answers if self.user is None else [self.user, *self.answers]
 
 
@@ -46,14 +47,6 @@ class Attempt:
         return next((part for part in self.parts if isinstance(part, StepFinishPart)), None)
 
     @property
-    def behind_finish(self) -> list[Part]:
-        """Parts behind the ``step-finish``: a boundary was lost where they are content (rules: step-boundary-lost)."""
-        for index, part in enumerate(self.parts):
-            if isinstance(part, StepFinishPart):
-                return self.parts[index + 1 :]
-        return []
-
-    @property
     def executed(self) -> bool:
         """Whether one of its tools may have run."""
         return any(isinstance(part, ToolPart) and part.executed for part in self.parts)
@@ -68,10 +61,12 @@ class Step:
 
     @property
     def last(self) -> Attempt:
+        """The attempt that counts."""
         return self.attempts[-1]
 
     @property
     def parts(self) -> list[Part]:
+        """The parts of all its attempts."""
         return [part for attempt in self.attempts for part in attempt.parts]
 
 

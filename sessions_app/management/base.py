@@ -17,7 +17,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from sessions_app import stores
 from sessions_app.domain.model import Session
-from sessions_app.domain.rowdoc import to_text
+from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
 from sessions_app.stores.base import Store, StoreError
 

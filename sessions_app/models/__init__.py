@@ -1,14 +1,13 @@
 """Suture's own tables: the mirror of stored sessions, what was found in them, what was done to them."""
 
-from sessions_app.models.savedviews import IgnoredFinding, SavedView
-
 from .access import ApiToken, LoginLink
 from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
 from .jobs import Job
 from .repairs import Repair, RepairBatch, RowChange
-from .sessions import Message, Part, Session
+from .savedviews import IgnoredFinding, SavedView
+from .sessions import Line, Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
 __all__ = [
@@ -21,6 +20,7 @@ __all__ = [
     "IgnoredFinding",
     "ImportJob",
     "Job",
+    "Line",
     "LoginLink",
     "Message",
     "Part",

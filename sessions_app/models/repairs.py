@@ -9,11 +9,11 @@ import uuid
 from django.db import models
 
 from sessions_app.domain.repair import RowChange as DomainRowChange
+from sessions_app.domain.rowcodec import row_from_text, row_text
 
 from .jobs import Job
 from .sessions import Session
 from .sources import Source
-from .values import row_from_text, row_text
 
 
 def new_public_id() -> str:
@@ -121,7 +121,7 @@ class Repair(models.Model):
 
 
 class RowChange(models.Model):
-    """One row that a repair changed, as it was and as it became (``values.row_text``; "" = no such row)."""
+    """One row that a repair changed, as it was and as it became (``rowcodec.row_text``; "" = no such row)."""
 
     repair = models.ForeignKey(Repair, on_delete=models.CASCADE, related_name="changes")
     position = models.PositiveIntegerField()

@@ -9,10 +9,11 @@ from typing import ClassVar
 
 from django.db import models
 
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import Row, line_id
+from sessions_app.domain.rowcodec import decode_value, row_from_text
 
 from .sources import Source
-from .values import ENCODINGS, decode_value, row_from_text
+from .values import ENCODINGS
 
 
 class Session(models.Model):
@@ -37,7 +38,7 @@ class Session(models.Model):
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="sessions")
     stored_id = models.CharField(max_length=255)
     row = models.TextField()
-    """The session row (``values.row_text``)."""
+    """The session row (``rowcodec.row_text``)."""
     epoch = models.TextField(blank=True, default="")
     """The V2 context epoch row, "" = none."""
 
@@ -119,17 +120,22 @@ class Session(models.Model):
 
 
 class Message(models.Model):
-    """A row of table ``message`` (V1) or ``session_message`` (V2)."""
+    """A row of table ``message`` (V1) or ``session_message`` (V2), or a message that is read from lines.
+
+    The last has no row of its own (``Line`` keeps what is stored): its ``data``, and that of its parts, is what the
+    screens show of it.
+    """
 
     class Table(models.TextChoices):
         MESSAGE = "message", "message"
         SESSION_MESSAGE = "session_message", "session_message"
+        LINE = "line", "line"
 
     session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="messages")
     table = models.CharField(max_length=16, choices=Table)
     position = models.PositiveIntegerField()
-    """Place in its table's order, from 0: (time_created, id) for V1, seq for V2. A database's own text order depends on
-    its locale."""
+    """Place in its table's order, from 0: (time_created, id) for V1, seq for V2, the first line for lines. A database's
+    own text order depends on its locale."""
     stored_id = models.CharField(max_length=255)
     time_created = models.BigIntegerField(null=True, blank=True)
     time_updated = models.BigIntegerField(null=True, blank=True)
@@ -146,7 +152,7 @@ class Message(models.Model):
     data = models.TextField()
     encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
     columns = models.TextField(blank=True, default="")
-    """The whole row but its ``data`` (``values.row_text``), "" where the usual columns say it all."""
+    """The whole row but its ``data`` (``rowcodec.row_text``), "" where the usual columns say it all."""
 
     class Meta:
         ordering = ("session", "table", "position")
@@ -214,4 +220,38 @@ class Part(models.Model):
     @property
     def value(self) -> object:
         """``data`` as stored."""
+        return decode_value(self.data, self.encoding)
+
+
+class Line(models.Model):
+    """A line of a file, verbatim, of a session whose client keeps lines (``domain.model.line_row``)."""
+
+    kind = table = "line"
+    """As a message's, for pages that list either."""
+
+    session = models.ForeignKey(Session, on_delete=models.CASCADE, related_name="lines")
+    position = models.PositiveIntegerField()
+    """Place in the session, from 0: files in their order, lines by number."""
+    file = models.TextField()
+    """Name of the file within its store."""
+    number = models.FloatField()
+    """From 1; a whole number but for what was put between two lines and not read again yet."""
+    data = models.TextField()
+    """The text without its line end."""
+    encoding = models.CharField(max_length=8, blank=True, default="", choices=ENCODINGS)
+
+    class Meta:
+        ordering = ("session", "position")
+        indexes = (models.Index(fields=("session", "position"), name="line_in_order"),)
+
+    def __str__(self) -> str:
+        return self.stored_id
+
+    @property
+    def stored_id(self) -> str:
+        return line_id(self.file, self.number)
+
+    @property
+    def value(self) -> object:
+        """The text as stored."""
         return decode_value(self.data, self.encoding)

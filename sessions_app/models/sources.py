@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from django.db import models
 
 from sessions_app.stores import open_store
-from sessions_app.stores.base import Store, StoreKind
+from sessions_app.stores.base import Store
 
 from .jobs import Job
 
@@ -76,7 +75,7 @@ class Source(models.Model):
 
     def open_store(self) -> Store:
         """Its store, to be closed by the caller. Raises ``StoreError``."""
-        return open_store(Path(self.file), cast(StoreKind, self.kind))
+        return open_store(Path(self.file), self.kind)
 
 
 class SourceProblem(models.Model):

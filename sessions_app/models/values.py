@@ -1,7 +1,6 @@
-"""How stored column values are kept in the mirror, on either database, without losing a byte.
+"""Stored values as derived columns show them, on either database.
 
-PostgreSQL text refuses NUL and lone surrogates, and neither database keeps a BLOB in a text column. Whole rows are kept
-as ASCII JSON (escapes hold everything); a row's ``data`` is kept verbatim where it can be, else encoded.
+PostgreSQL text refuses NUL and lone surrogates. Rows themselves are kept without losing a byte by ``domain.rowcodec``.
 """
 
 from __future__ import annotations
@@ -12,58 +11,13 @@ import json
 import re
 from typing import Any, Final
 
-from sessions_app.domain.model import Row
+from sessions_app.domain.rowcodec import AS_BASE64, AS_JSON, VERBATIM
 
 _UNHOLDABLE: Final = re.compile("[\x00\ud800-\udfff]")
-_BLOB: Final = "$blob"
 _SHORT: Final = 255
 _BIGINT: Final = 2**63
 
-VERBATIM: Final = ""
-AS_JSON: Final = "json"
-AS_BASE64: Final = "base64"
 ENCODINGS: Final = [(VERBATIM, "verbatim"), (AS_JSON, "JSON"), (AS_BASE64, "base64 of a BLOB")]
-
-
-def encode_value(value: Any) -> tuple[str, str]:
-    """``(text, encoding)`` of a stored value."""
-    if isinstance(value, str):
-        if value.isascii():
-            return (value, VERBATIM) if "\x00" not in value else (json.dumps(value), AS_JSON)
-        return (json.dumps(value), AS_JSON) if _UNHOLDABLE.search(value) else (value, VERBATIM)
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii"), AS_BASE64
-    return json.dumps(value), AS_JSON
-
-
-def decode_value(text: str, encoding: str) -> Any:
-    """The stored value again."""
-    if encoding == VERBATIM:
-        return text
-    if encoding == AS_BASE64:
-        return base64.b64decode(text)
-    return json.loads(text)
-
-
-def row_text(row: Row) -> str:
-    """A whole row as ASCII JSON, columns in order."""
-    return json.dumps(row, default=_blob, separators=(",", ":"))
-
-
-def row_from_text(text: str) -> Row:
-    """The row that ``row_text`` wrote."""
-    row: Row = json.loads(text)
-    if _BLOB in text:
-        for column, value in row.items():
-            if isinstance(value, dict) and set(value) == {_BLOB}:
-                row[column] = base64.b64decode(value[_BLOB])
-    return row
-
-
-def _blob(value: Any) -> dict[str, str]:
-    if isinstance(value, bytes):
-        return {_BLOB: base64.b64encode(value).decode("ascii")}
-    raise TypeError(f"no column value: {type(value).__name__}")
 
 
 def shown(value: Any, limit: int | None = None) -> str:
@@ -86,6 +40,13 @@ def key(value: Any) -> str:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return f"{shown(text, 200)}~{digest}"
+
+
+def _blob(value: Any) -> dict[str, str]:
+    """Ids in columns keep the spelling they were first filed under."""
+    if isinstance(value, bytes):
+        return {"$blob": base64.b64encode(value).decode("ascii")}
+    raise TypeError(f"no column value: {type(value).__name__}")
 
 
 def whole(value: Any) -> int | None:

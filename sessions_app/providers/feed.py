@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -174,19 +174,3 @@ class LiveFeed:
     def _woken(self) -> None:
         with self._wake:
             self._wake.notify_all()
-
-
-def iterate(events: Iterable[Event]) -> Source:
-    """A source out of plain events, for providers that need no connection."""
-    return _Plain(events)
-
-
-class _Plain:
-    def __init__(self, events: Iterable[Event]) -> None:
-        self._events = events
-
-    def __iter__(self) -> Iterator[Event]:
-        return iter(self._events)
-
-    def close(self) -> None:
-        """There is nothing to let go of."""

@@ -15,8 +15,9 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now, Substr, TruncDate
 
+from sessions_app.domain.dialects import named
+from sessions_app.domain.rowcodec import decode_value
 from sessions_app.models import Finding, IgnoredFinding, Message, Part, Session
-from sessions_app.models.values import decode_value
 
 TITLE_CHARACTERS = 4_000
 """How much of a user's text is read for the turn's title."""
@@ -153,8 +154,7 @@ class _Slim:
 
 def session_outline(session: Session, table: str = "") -> Outline:
     """The turns, faults and twins of one history of a session ("" = the one its dialect uses)."""
-    own = Message.Table.SESSION_MESSAGE if session.dialect == "opencode-v2" else Message.Table.MESSAGE
-    shown = table if table in Message.Table.values else str(own)
+    shown = table if table in Message.Table.values else named(session.dialect).filed
     stored = list(
         Message.objects.filter(session=session)
         .order_by("position")

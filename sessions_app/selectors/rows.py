@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sessions_app.domain.model import Row, SessionRows
-from sessions_app.models import Message, Part, Project, Session
-from sessions_app.models.values import VERBATIM, decode_value, row_from_text
+from sessions_app.domain.dialects import named
+from sessions_app.domain.model import Row, SessionRows, line_row
+from sessions_app.domain.rowcodec import VERBATIM, decode_value, row_from_text
+from sessions_app.models import Line, Message, Part, Project, Session
 
 _MESSAGE = (
     "table",
@@ -27,28 +28,37 @@ def session_rows(session: Session) -> SessionRows:
 
     Of a session that is only listed so far, the session row alone.
     """
-    messages: list[Row] = []
-    session_message: list[Row] = []
-    stored = Message.objects.filter(session=session).order_by("position").values_list(*_MESSAGE)
-    for table, stored_id, created, updated, seq, kind, data, encoding, columns in stored.iterator(chunk_size=2000):
-        value = data if encoding == VERBATIM else decode_value(data, encoding)
-        if table == Message.Table.MESSAGE:
-            usual = message_columns(stored_id, session.stored_id, created, updated)
-            messages.append(_row(columns, usual, value))
-        else:
-            usual = session_message_columns(stored_id, session.stored_id, kind, created, updated, seq)
-            session_message.append(_row(columns, usual, value))
-    return SessionRows(
+    rows = SessionRows(
         session=session.stored_row,
-        messages=messages,
-        parts=_parts(session),
-        session_message=session_message,
         projects=_rows(
             Project.objects.filter(source_id=session.source_id).order_by("id").values_list("row", flat=True)
         ),
         epoch=row_from_text(session.epoch) if session.epoch else None,
         siblings=_siblings(session),
     )
+    if session.dialect and named(session.dialect).filed == Message.Table.LINE:
+        rows.lines = _lines(session)
+        return rows
+    stored = Message.objects.filter(session=session).order_by("position").values_list(*_MESSAGE)
+    for table, stored_id, created, updated, seq, kind, data, encoding, columns in stored.iterator(chunk_size=2000):
+        value = data if encoding == VERBATIM else decode_value(data, encoding)
+        if table == Message.Table.MESSAGE:
+            usual = message_columns(stored_id, session.stored_id, created, updated)
+            rows.messages.append(_row(columns, usual, value))
+        else:
+            usual = session_message_columns(stored_id, session.stored_id, kind, created, updated, seq)
+            rows.session_message.append(_row(columns, usual, value))
+    rows.parts = _parts(session)
+    return rows
+
+
+def _lines(session: Session) -> list[Row]:
+    stored = Line.objects.filter(session=session).order_by("position").values_list("file", "number", "data", "encoding")
+    session_id = session.stored_row["id"]
+    return [
+        line_row(session_id, file, int(number) if number.is_integer() else number, decode_value(data, encoding))
+        for file, number, data, encoding in stored.iterator(chunk_size=2000)
+    ]
 
 
 def message_columns(stored_id: str, session_id: str, created: object, updated: object) -> Row:

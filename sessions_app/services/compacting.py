@@ -73,6 +73,8 @@ def compaction_prepare(*, rows: SessionRows, live: bool, target: str = "", think
     """What would be summarised, by whom. ``live``: the rows are the client's own file's. Raises ``ProbeRefused`` in
     words."""
     session = dialects.decode(rows)
+    if not dialects.dialect_of(session).compacted:
+        raise ProbeRefused("store", f"Suture writes no compactions into sessions of {session.dialect}.")
     if session.dialect == "opencode-v2" and live:
         raise ProbeRefused("store", V2_REFUSED)
     try:

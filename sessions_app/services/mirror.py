@@ -14,9 +14,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Model
 
+from sessions_app.domain import dialects
 from sessions_app.domain import model as domain
 from sessions_app.domain.model import Row, SessionRows
-from sessions_app.models import Message, Part, Project, Session, Source, values
+from sessions_app.domain.rowcodec import VERBATIM, encode_value, row_text
+from sessions_app.models import Line, Message, Part, Project, Session, Source, values
 from sessions_app.selectors.rows import message_columns, part_columns, session_message_columns
 
 _BATCH = 2000
@@ -40,7 +42,8 @@ _PART = (
     *("message_stored_id", "stored_id", "message_id", "item", "time_created", "time_updated"),
     *("kind", "tool", "call_id", "status", "size", "data", "encoding", "columns"),
 )
-"""Columns of the two tables in the order of the tuples below; the first two are the key of a row within its session."""
+_LINE = ("file", "number", "data", "encoding")
+"""Columns of the tables in the order of the tuples below; the first two are the key of a row within its session."""
 
 type _Columns = tuple[Any, ...]
 
@@ -65,7 +68,7 @@ def session_fields(row: Row) -> dict[str, Any]:
     title, directory = values.shown(row.get("title")), values.shown(row.get("directory"))
     stored_id = values.key(row.get("id"))
     return {
-        "row": values.row_text(row),
+        "row": row_text(row),
         "title": title,
         "project_id_stored": values.name(row.get("project_id")),
         "directory": directory,
@@ -83,7 +86,7 @@ def projects_write(*, source: Source, rows: Iterable[Row]) -> None:
     """Project rows of a source: new ones made, changed ones replaced."""
     known = {project.stored_id: project for project in Project.objects.filter(source=source)}
     for row in rows:
-        stored_id, text = values.key(row.get("id")), values.row_text(row)
+        stored_id, text = values.key(row.get("id")), row_text(row)
         worktree = values.shown(row.get("worktree"))
         project = known.get(stored_id)
         if project is None:
@@ -112,10 +115,14 @@ def session_write(
         _sync(Part, session, parts, _PART, change)
         for name, value in session_fields(rows.session).items():
             setattr(session, name, value)
-        session.epoch = values.row_text(rows.epoch) if rows.epoch is not None else ""
+        session.epoch = row_text(rows.epoch) if rows.epoch is not None else ""
         session.message_count, session.part_count = len(messages), len(parts)
         session.turn_count = known.turns
         session.size_bytes = sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts)
+        if rows.lines or (session.dialect and dialects.named(session.dialect).filed == Message.Table.LINE):
+            lines = [(row["file"], row["line"], *encode_value(row["data"])) for row in rows.lines]
+            _sync(Line, session, lines, _LINE, change)
+            session.size_bytes = sum(_size(line[-2]) for line in lines)
         if decoded is not None:
             session.dialect = decoded.dialect
         session.provider, session.model = known.last_model
@@ -139,7 +146,7 @@ class _Known:
     def __post_init__(self) -> None:
         if self.decoded is None:
             return
-        for message in (*self.decoded.v1, *self.decoded.v2):
+        for message in self.decoded.every_message():
             self.messages[id(message.row)] = message
             for part in message.parts:
                 if part.row is not None:
@@ -151,6 +158,12 @@ class _Known:
         last = next((m for m in reversed(used) if m.is_user), used[-1] if used else None)
         if last is not None:
             self.last_model = values.name(last.provider), values.name(last.model)
+
+    def filed(self, table: str) -> Iterator[tuple[dialects.Dialect, domain.Message]]:
+        """Messages of the histories that are filed under a table, each with its dialect."""
+        for name, messages in self.decoded.histories.items() if self.decoded is not None else ():
+            if (dialect := dialects.named(name)).filed == table:
+                yield from ((dialect, message) for message in messages)
 
 
 def _messages(session: Session, rows: SessionRows, known: _Known) -> Iterator[_Columns]:
@@ -169,6 +182,11 @@ def _messages(session: Session, rows: SessionRows, known: _Known) -> Iterator[_C
         kept = _kept(row, session_message_columns(stored_id, session.stored_id, kind, created, updated, seq))
         _, *more = _message_facts(known.messages.get(id(row)))
         yield (Message.Table.SESSION_MESSAGE.value, stored_id, created, updated, seq, kind, *more, *kept)
+    seen = set()
+    for dialect, message in known.filed(Message.Table.LINE):
+        stored_id, created = _unique(values.key(message.id), seen), values.whole(message.time_created)
+        shown = (*encode_value(dialect.shown(message)), "")
+        yield (Message.Table.LINE.value, stored_id, created, None, None, *_message_facts(message), *shown)
 
 
 def _message_facts(decoded: domain.Message | None) -> tuple[str, str, str, str, str]:
@@ -194,7 +212,7 @@ def _parts(
         link = messages.get((Message.Table.MESSAGE.value, message_id))
         facts = _part_facts(known.parts.get(id(row)))
         yield (message_id, stored_id, link, None, created, updated, *facts, len(kept[0]), *kept)
-    for message in known.decoded.v2 if known.decoded is not None else ():
+    for _, message in known.filed(Message.Table.SESSION_MESSAGE):
         message_id = values.key(message.id)
         link = messages.get((Message.Table.SESSION_MESSAGE.value, message_id))
         for item in message.parts:
@@ -211,9 +229,16 @@ def _parts(
                 *facts,
                 item.size,
                 "",
-                values.VERBATIM,
+                VERBATIM,
                 "",
             )
+    for dialect, message in known.filed(Message.Table.LINE):
+        message_id = values.key(message.id)
+        link, created = messages.get((Message.Table.LINE.value, message_id)), values.whole(message.time_created)
+        for part in message.parts:
+            stored_id = _unique(values.key(part.id), seen, message_id)
+            shown = (*encode_value(dialect.shown_part(part)), "")
+            yield (message_id, stored_id, link, None, created, None, *_part_facts(part), part.size, *shown)
 
 
 def _part_facts(decoded: domain.Part | None) -> tuple[str, str, str, str]:
@@ -229,9 +254,9 @@ def _part_facts(decoded: domain.Part | None) -> tuple[str, str, str, str]:
 def _kept(row: Row, usual: Row) -> tuple[str, str, str]:
     """``(data, encoding, columns)``: columns only where the row is not exactly the usual one with its data last."""
     if "data" in row:
-        data, encoding = values.encode_value(row["data"])
+        data, encoding = encode_value(row["data"])
     else:
-        data, encoding = "", values.VERBATIM
+        data, encoding = "", VERBATIM
     if len(row) == len(usual) + 1 and next(reversed(row)) == "data":
         same = zip(row.items(), usual.items(), strict=False)
         if all(ours == theirs and type(ours[1]) is type(theirs[1]) for ours, theirs in same):
@@ -239,7 +264,7 @@ def _kept(row: Row, usual: Row) -> tuple[str, str, str]:
     return (
         data,
         encoding,
-        values.row_text({name: None if name == "data" else value for name, value in row.items()}),
+        row_text({name: None if name == "data" else value for name, value in row.items()}),
     )
 
 

@@ -13,6 +13,7 @@ from django.db.models import F, Max
 from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.processor.shapes import RowDrop, RowPut, Spent, Write
+from sessions_app.domain.rowcodec import encode_value, row_text
 from sessions_app.domain.scan import scan
 from sessions_app.models import Message, Part, Session, values
 from sessions_app.selectors.rows import session_rows
@@ -56,7 +57,7 @@ class MirrorTurnStore:
                     self._message(write.table, write.row)
             spent = [write for write in writes if isinstance(write, Spent)]
             if spent:
-                self._session.row = values.row_text(summed(self._session.stored_row, spent))
+                self._session.row = row_text(summed(self._session.stored_row, spent))
                 self._session.save(update_fields=("row",))
 
     def settle(self, *, now: datetime) -> None:
@@ -112,7 +113,7 @@ class MirrorTurnStore:
 
 
 def _kept(row: Row) -> dict[str, Any]:
-    data, encoding = values.encode_value(row["data"])
+    data, encoding = encode_value(row["data"])
     return {
         "time_created": row["time_created"],
         "time_updated": row["time_updated"],

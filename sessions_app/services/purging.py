@@ -6,7 +6,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from sessions_app.models import Finding, Message, Part, Repair, RowChange, Session, Source, Verdict
+from sessions_app.models import Finding, Line, Message, Part, Repair, RowChange, Session, Source, Verdict
 from sessions_app.stores.journal import Journal
 
 from .datadir import journal_dir, samples_dir, uploads_dir
@@ -19,7 +19,7 @@ def source_purge(*, source: Source) -> None:
     attached files stay: they belong to files that are still there.
     """
     sessions = Session.objects.filter(source=source)
-    for model in (Part, Message, Finding, Verdict):  # children first, so that no cascade loads their rows
+    for model in (Part, Message, Line, Finding, Verdict):  # children first, so that no cascade loads their rows
         model.objects.filter(session__in=sessions).delete()
     if source.stored_path:
         _purge_upload(source)

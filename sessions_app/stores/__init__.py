@@ -10,21 +10,23 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+
+from sessions_app.domain.jsontext import decoded
 
 from .archive import is_archive, unpack
 from .base import About, Applied, Changes, Mark, Problem, Store, StoreError, StoreKind
 from .changes import Difference, GuardRefused
 from .exportstore import ExportStore
 from .holders import Holder
-from .jsontext import decoded
 from .locations import databases_in, discover
 from .rowstore import RowStore
 from .sqlite import SqliteStore
 from .storagefiles import is_storage
 from .storagestore import StorageStore
 from .textsniff import documents
-from .textstore import TextStore
 
 __all__ = [
     "About",
@@ -42,11 +44,47 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreKind",
+    "StoreType",
     "discover",
     "find_inside",
     "open_bytes",
     "open_store",
+    "register",
+    "unregister",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreType:
+    """A kind of store beyond opencode's own, as ``register`` takes it.
+
+    ``recognises(path, text)`` tells a file by its text, or a folder (its text is ""); ``open(path, text, on_disk)``
+    gives the store. Raises ``StoreError``.
+    """
+
+    kind: StoreKind
+    recognises: Callable[[Path, str], bool]
+    open: Callable[[Path, str, bool], Store]
+
+
+_TYPES: dict[StoreKind, StoreType] = {}
+
+
+def register(store_type: StoreType) -> None:
+    """Make a kind of store known: ``open_store`` asks it where a path is none of opencode's."""
+    _TYPES[store_type.kind] = store_type
+
+
+def unregister(kind: StoreKind) -> None:
+    """Forget a kind of store."""
+    del _TYPES[kind]
+
+
+def _type_of(path: Path, text: str, kind: StoreKind | None) -> StoreType | None:
+    if kind is not None:
+        return _TYPES.get(kind)
+    return next((each for each in _TYPES.values() if each.recognises(path, text)), None)
+
 
 MAX_TEXT_BYTES = 1024**3
 """The longest export or row document: it is held in memory."""
@@ -89,7 +127,7 @@ def open_store(path: Path | str, kind: StoreKind | None = None) -> Store:
     return _open_other(path, kind, facts.st_size)
 
 
-def open_bytes(data: bytes, name: str = "-", limit: int = MAX_TEXT_BYTES) -> TextStore:
+def open_bytes(data: bytes, name: str = "-", limit: int = MAX_TEXT_BYTES) -> Store:
     """The store in an export or a row document that came by a pipe or in a request; it cannot be written in place."""
     if len(data) > limit:
         raise StoreError("too-big", name, f"The text is longer than {limit:,} bytes.", "Give it as a file.")
@@ -109,6 +147,8 @@ def _open_folder(path: Path, kind: StoreKind | None) -> Store:
     for folder in (path, path / "storage", path / "opencode" / "storage"):
         if is_storage(folder):
             return StorageStore(folder)
+    if (known := _type_of(path, "", kind)) is not None:
+        return known.open(path, "", True)
     raise StoreError(
         "empty-folder",
         path,
@@ -140,7 +180,9 @@ def _open_other(path: Path, kind: StoreKind | None, size: int) -> Store:
     return _open_text(path, decoded(data), kind, on_disk=True)
 
 
-def _open_text(path: Path, text: str, kind: StoreKind | None, on_disk: bool) -> TextStore:
+def _open_text(path: Path, text: str, kind: StoreKind | None, on_disk: bool) -> Store:
+    if (known := _type_of(path, text, kind)) is not None:
+        return known.open(path, text, on_disk)
     if kind is None:
         kind = documents(text, path)[0].kind
     return (ExportStore if kind == "export" else RowStore)(path, text, on_disk)

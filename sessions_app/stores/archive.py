@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from .base import StoreError
+from .ground import StoreError
 
 _SUFFIXES = (".tgz", ".tar", ".tar.gz", ".tar.xz", ".tar.bz2", ".zip")
 

@@ -17,7 +17,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 from .atomic import sync_directory
-from .base import StoreError
+from .ground import StoreError
 from .holders import database_files, holders
 from .sqlite.connection import explained, harden, open_reader
 from .sqlite.damage import quick_check

@@ -12,70 +12,33 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Self
 
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
-from .changes import GuardRefused, differences, netted
+from .changes import GuardRefused, after_key, differences, netted, same_row
+from .ground import About, Applied, ErrorKind, Hook, Problem, Standing, StoreError, StoreKind, no_hook
+from .holders import Holder
+from .journal import Journal
 
-if TYPE_CHECKING:
-    from .holders import Holder
-    from .journal import Journal
-
-type StoreKind = Literal["sqlite", "storage", "export", "rows"]
-
-type Hook = Callable[[str], None]
-"""Called with the name of each step of a write; tests kill the process there."""
-
-type ErrorKind = Literal[
-    "missing",
-    "permission",
-    "empty-file",
-    "nul-filled",
-    "encrypted",
-    "not-a-store",
-    "not-json",
-    "truncated-export",
-    "empty-folder",
-    "corrupt",
-    "busy",
-    "in-use",
-    "too-long",
-    "too-big",
-    "no-session",
-    "read-only",
-    "schema",
-    "full",
+__all__ = [
+    "About",
+    "Applied",
+    "Changes",
+    "ErrorKind",
+    "Hook",
+    "Mark",
+    "Problem",
+    "Store",
+    "StoreError",
+    "StoreKind",
+    "files_state",
+    "fingerprint",
+    "no_hook",
 ]
-
-
-class StoreError(Exception):
-    """A store that cannot be read or written. ``words`` say what is wrong, ``next_step`` what the user can do about
-    it."""
-
-    def __init__(self, kind: ErrorKind, path: Path | str, words: str, next_step: str = "") -> None:
-        super().__init__(f"{path}: {words}" + (f" {next_step}" if next_step else ""))
-        self.kind = kind
-        self.path = path
-        self.words = words
-        self.next_step = next_step
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something in a store that could not be read, while the rest goes on.
-
-    ``where`` names the row, file or place ("part prt_1", "messages[3]"); ``rule`` is the rule code it belongs to, ""
-    for a mere note.
-    """
-
-    where: str
-    reason: str
-    rule: Literal["corrupt-json", "undecodable-row", "sqlite-corrupt", "orphan-row", ""] = ""
-    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,33 +72,7 @@ class Changes:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """Who writes and why; kept in the journal. ``hashes`` is session id -> (hash before, hash after)."""
-
-    actor: str = ""
-    reason: str = ""
-    repair_id: str = ""
-    undoes: str = ""
-    backup: str = ""
-    hashes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A write that is done. ``seconds`` is how long other writers had to wait; ``entry_id`` the journal entry, ""
-    without a journal."""
-
-    entry_id: str
-    changes: tuple[RowChange, ...]
-    seconds: float
-
-
 _SETTLED_SECONDS = 2.0
-
-
-def no_hook(step: str) -> None:
-    """Production's hook: nothing happens between the steps of a write."""
 
 
 def fingerprint(*values: object) -> str:
@@ -163,6 +100,10 @@ class Store(ABC):
 
     kind: StoreKind
     writable: bool = False
+    transactional: bool = False
+    """A write is done as a whole or not at all, so that one row tells whether it happened."""
+    restoring: bool = False
+    """The write at hand takes an earlier one back, so rows may again belong nowhere, as they did before it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -248,6 +189,7 @@ class Store(ABC):
                 "Give --output a file name.",
             )
         about = about or About()
+        self.restoring = bool(about.undoes)
         net = netted(changes)
         self._guard(net)
         if not net:
@@ -283,6 +225,22 @@ class Store(ABC):
     @abstractmethod
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
         """Write folded changes, all or nothing; returns the seconds that others had to wait."""
+
+    def standing(self, changes: Sequence[RowChange], hashes: Mapping[str, tuple[str, str]]) -> Standing:
+        """Whether a write of ``changes`` that was interrupted has happened. ``hashes``: as ``About.hashes``."""
+        old = new = 0
+        for change in changes:
+            before = self.row(change.table, change.key)
+            if same_row(before if change.after is None else self.row(change.table, after_key(change)), change.after):
+                new += 1
+            elif same_row(before, change.before):
+                old += 1
+        if self.transactional:
+            # One row tells; the others may have been changed by the client since.
+            return "new" if new else "old" if old else "unclear"
+        if old and new:
+            return "mixed"
+        return "new" if new else "old" if old else "unclear"
 
     def put_back(self, changes: Sequence[RowChange]) -> None:
         """Bring rows that a crash left half written back to their ``before`` (stores of several files only)."""

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import LINE, Row
 from sessions_app.domain.repair import RowChange
 
-WRITABLE_TABLES = ("project", "session", "message", "part", "session_message")
+WRITABLE_TABLES = ("project", "session", "message", "part", "session_message", LINE)
 """Parents before children. Every other table is the client's own business (format A4: ``event`` rows are left
 alone)."""
 

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sessions_app.domain.dialects import apply
+from sessions_app.domain.jsontext import Member, NotJson, items, members, value_end, with_members, without
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
 from . import infocolumns
-from .base import Problem, StoreError
 from .changes import Difference, GuardRefused
-from .jsontext import Member, NotJson, items, members, value_end, with_members, without
+from .ground import Problem, StoreError
 from .storagefiles import IDS
 from .textsniff import documents
-from .textstore import TextStore, changed_rows, changes_of
+from .textstore import TextStore, changes_of
 
 MESSAGE_IDS, PART_IDS = IDS["message"], IDS["part"]
 
@@ -59,19 +60,7 @@ class ExportStore(TextStore):
         self._exports: dict[str, _Export] = {}
         for number, document in enumerate(found for found in documents(text, self.path) if found.kind == "export"):
             top = {member.key: member for member in document.members}
-            try:
-                session = infocolumns.session_row(text, top["info"].value_start)
-            except NotJson as error:
-                raise StoreError(
-                    "not-a-store", self.path, f'The "info" of the export is no session object: {error}.'
-                ) from error
-            if not isinstance(session["id"], str):
-                raise StoreError(
-                    "not-a-store",
-                    self.path,
-                    'The "info" of the export has no session id.',
-                    "Export the session again.",
-                )
+            session = self._session_row(text, top["info"])
             if session["id"] in self.loaded:
                 self.problems.append(
                     Problem(
@@ -100,10 +89,23 @@ class ExportStore(TextStore):
                 document.start, document.end, (top["info"].value_start, top["info"].end), found, at
             )
 
+    def _session_row(self, text: str, info: Member) -> Row:
+        try:
+            session = infocolumns.session_row(text, info.value_start)
+        except NotJson as error:
+            words = f'The "info" of the export is no session object: {error}.'
+            raise StoreError("not-a-store", self.path, words) from error
+        if not isinstance(session["id"], str):
+            words = 'The "info" of the export has no session id.'
+            raise StoreError("not-a-store", self.path, words, "Export the session again.")
+        return session
+
     def rendered(self, changes: Sequence[RowChange]) -> str:
         """One export: without the chatter around it. Raises ``GuardRefused`` for rows that an export cannot hold."""
         for change in changes:
-            if change.table in ("project", "session_message") or (change.table == "session" and change.after is None):
+            if change.table not in ("session", "message", "part") or (
+                change.table == "session" and change.after is None
+            ):
                 raise GuardRefused(
                     [
                         Difference(
@@ -257,7 +259,7 @@ class _Writer:
         self.source = text
         self.export = export
         self.before = rows
-        self.after = changed_rows(rows, changes)
+        self.after = apply(rows, changes)
         self.messages = {row["id"]: row for row in self.after.messages}
         self.parts = {row["id"]: row for row in self.after.parts}
         self.by_message: dict[str, list[Row]] = {}

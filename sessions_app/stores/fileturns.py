@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Self
 
 from sessions_app.domain import dialects
-from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.model import V2, Row, SessionRows
 from sessions_app.domain.processor.shapes import RowDrop, RowPut, Spent, Write
 from sessions_app.domain.repair import RowChange
 
-from .base import StoreError
 from .changes import GuardRefused
+from .ground import StoreError
 from .journal import Journal
 from .sqlite.store import SqliteStore
 
@@ -38,7 +38,7 @@ class FileTurnStore:
         self._session_id, self._journal = session_id, journal
         self._known: dict[tuple[str, str], Row] = {}
         try:
-            if dialects.decode(self.rows()).dialect == "opencode-v2":
+            if dialects.decode(self.rows()).dialect == V2:
                 raise StoreError("read-only", path, V2_REFUSED)
         except StoreError:
             self.close()

@@ -11,11 +11,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-_WAL_WRITE_LOCK = 120
-"""The byte of ``-shm`` that the one writer locks (SQLite's WAL file format)."""
 
 _CLIENT = re.compile(r"\.?opencode(-[a-z0-9]+)*(\.exe)?")
 """Program names of the client: ``opencode``, ``.opencode``, ``opencode-desktop``; not ``opencode.db``."""
@@ -30,21 +28,12 @@ class Holder:
     is_client: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LockState:
-    """``writing``: another process is in a write transaction now. None where the system does not tell. ``pids`` hold
-    some lock."""
-
-    writing: bool | None
-    pids: tuple[int, ...] = ()
-
-
 def holders(paths: Iterable[Path]) -> list[Holder]:
     """Other processes that have one of the files open, by pid. Processes of other users may be missing (best
     effort)."""
     wanted = [Path(os.path.realpath(path)) for path in paths]
     if Path("/proc/self/fd").is_dir():
-        pids = _from_proc(wanted) | set(lock_state(wanted[0]).pids if wanted else ())
+        pids = _from_proc(wanted) | (_locking(wanted[0]) if wanted else set())
     else:
         pids = _from_lsof(wanted)
     pids.discard(os.getpid())
@@ -52,41 +41,29 @@ def holders(paths: Iterable[Path]) -> list[Holder]:
 
 
 def database_files(path: Path) -> list[Path]:
+    """A database with the files that SQLite keeps beside it."""
     return [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
 
 
-def lock_state(path: Path) -> LockState:
-    """Locks on a database as /proc/locks lists them."""
+def _locking(path: Path) -> set[int]:
+    """Processes that hold a lock on a database, as /proc/locks lists them."""
     try:
         lines = Path("/proc/locks").read_text().splitlines()
     except OSError:
-        return LockState(None)
-    inodes = {}
+        return set()
+    inodes = set()
     for file in database_files(path):
-        try:
-            inodes[file.stat().st_ino] = file.name.endswith("-shm")
-        except OSError:
-            continue
-    writing = False
+        with suppress(OSError):
+            inodes.add(file.stat().st_ino)
     pids = set()
     for line in lines:
         fields = line.split()
         if "->" in fields or len(fields) < 8:
             continue
-        access, pid, inode, first, last = (
-            fields[3],
-            int(fields[4]),
-            int(fields[5].rpartition(":")[2]),
-            fields[6],
-            fields[7],
-        )
-        if inode not in inodes or pid == os.getpid():
-            continue
-        covers_writer = int(first) <= _WAL_WRITE_LOCK and (last == "EOF" or int(last) >= _WAL_WRITE_LOCK)
-        writing = writing or (access == "WRITE" and (covers_writer if inodes[inode] else True))
-        if pid > 0:
+        pid, inode = int(fields[4]), int(fields[5].rpartition(":")[2])
+        if inode in inodes and pid > 0:
             pids.add(pid)
-    return LockState(writing, tuple(sorted(pids)))
+    return pids
 
 
 def _from_proc(wanted: list[Path]) -> set[int]:

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sessions_app.domain.jsonedit import edit
+from sessions_app.domain.jsontext import Member, NotJson, members
 from sessions_app.domain.model import Row
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath
-
-from .jsontext import Member, NotJson, members
 
 _COLUMNS: dict[str, JsonPath] = {
     "id": ("id",),

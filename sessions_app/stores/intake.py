@@ -16,7 +16,7 @@ from typing import Protocol
 
 from . import MAX_TEXT_BYTES, find_inside, open_store
 from .archive import ArchiveLimits, is_archive, unpack
-from .base import StoreError, StoreKind
+from .ground import StoreError, StoreKind
 from .sqlite.connection import explained, harden, quoted, read_schema
 from .sqlite.damage import Check, quick_check, recover
 from .sqlite.schema import probe

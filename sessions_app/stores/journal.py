@@ -6,7 +6,6 @@ after a crash the rows themselves tell whether the write happened: ``recover`` c
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -20,10 +19,10 @@ from typing import Any, Literal
 
 from sessions_app.domain.model import Row
 from sessions_app.domain.repair import RowChange, inverted
+from sessions_app.domain.rowcodec import unwrapped_row, wrapped_row
 
 from .atomic import write_atomic
-from .base import About, Store, StoreError, StoreKind
-from .changes import same_row
+from .ground import About, Journaled, StoreError, StoreKind
 
 type EntryState = Literal["prepared", "committed", "undone", "failed"]
 """prepared: written down, outcome unknown yet; committed: the rows are written; failed: nothing was written;
@@ -76,7 +75,7 @@ class Journal:
         self.clock = clock
         self.unreadable: list[tuple[Path, str]] = []
 
-    def prepare(self, store: Store, changes: Sequence[RowChange], about: About | None = None) -> Entry:
+    def prepare(self, store: Journaled, changes: Sequence[RowChange], about: About | None = None) -> Entry:
         """Write the restore point down; durable on return."""
         about = about or About()
         entry = Entry(
@@ -101,7 +100,7 @@ class Journal:
         return entry
 
     @contextmanager
-    def writing(self, store: Store, changes: Sequence[RowChange], about: About | None = None) -> Iterator[Entry]:
+    def writing(self, store: Journaled, changes: Sequence[RowChange], about: About | None = None) -> Iterator[Entry]:
         """A prepared entry, locked while it is written so that another process's ``recover`` leaves it alone.
 
         An exception inside means that nothing was written: the entry becomes "failed". A killed process leaves it
@@ -146,7 +145,7 @@ class Journal:
             except (ValueError, KeyError, TypeError, OSError) as error:
                 self.unreadable.append((path, str(error)))
 
-    def recover(self, opener: Callable[[Path, StoreKind], Store]) -> list[Recovery]:
+    def recover(self, opener: Callable[[Path, StoreKind], Journaled]) -> list[Recovery]:
         """Settle what a crash interrupted; to be called at start. Returns nothing while another process is writing.
 
         ``opener(path, kind)`` opens the store. A storage folder that was left half written (its files are written one
@@ -159,13 +158,13 @@ class Journal:
                 return []
             return [self._settle(entry, opener) for entry in list(self.entries()) if entry.state == "prepared"]
 
-    def _settle(self, entry: Entry, opener: Callable[[Path, StoreKind], Store]) -> Recovery:
+    def _settle(self, entry: Entry, opener: Callable[[Path, StoreKind], Journaled]) -> Recovery:
         try:
             with opener(Path(entry.path), entry.kind) as store:
-                state = store_state(store, entry.changes)
+                state = store.standing(entry.changes, entry.hashes)
                 if state == "mixed":
                     store.put_back(entry.changes)
-                    state = store_state(store, entry.changes)
+                    state = store.standing(entry.changes, entry.hashes)
         except StoreError as error:
             return Recovery(
                 entry, "unclear", f"The write was interrupted and the store cannot be read now: {error.words}"
@@ -219,27 +218,6 @@ class Journal:
             os.close(handle)
 
 
-def store_state(store: Store, changes: Sequence[RowChange]) -> Literal["old", "new", "mixed", "unclear"]:
-    """Whether the rows of ``changes`` are as before or as after them. mixed: some are, some are not; unclear: none is
-    either."""
-    old = new = 0
-    for change in changes:
-        before = store.row(change.table, change.key)
-        after = before
-        if change.after is not None:
-            after = store.row(change.table, {column: change.after[column] for column in change.key})
-        if same_row(after, change.after):
-            new += 1
-        elif same_row(before, change.before):
-            old += 1
-    if store.kind == "sqlite":
-        # One transaction wrote them all, so one row tells; the others may have been changed by the client since.
-        return "new" if new else "old" if old else "unclear"
-    if old and new:
-        return "mixed"
-    return "new" if new else "old" if old else "unclear"
-
-
 def _session_ids(changes: Sequence[RowChange]) -> tuple[str, ...]:
     found = []
     for change in changes:
@@ -261,7 +239,7 @@ def _identity(path: Path) -> dict[str, Any]:
 def _encode(entry: Entry) -> str:
     value = {name: getattr(entry, name) for name in Entry.__slots__}
     value["changes"] = [
-        {"table": c.table, "key": _row_out(c.key), "before": _row_out(c.before), "after": _row_out(c.after)}
+        {"table": c.table, "key": wrapped_row(c.key), "before": _out(c.before), "after": _out(c.after)}
         for c in entry.changes
     ]
     return json.dumps({"journal": 1, **value}, indent=1)
@@ -272,28 +250,15 @@ def _decode(text: str) -> Entry:
     if not isinstance(value, dict) or value.pop("journal", None) != 1:
         raise ValueError("not a journal entry")
     changes = tuple(
-        RowChange(c["table"], _row_in(c["key"]) or {}, _row_in(c["before"]), _row_in(c["after"]))
-        for c in value.pop("changes")
+        RowChange(c["table"], unwrapped_row(c["key"]), _in(c["before"]), _in(c["after"])) for c in value.pop("changes")
     )
     hashes = {key: (before, after) for key, (before, after) in value.pop("hashes").items()}
     return Entry(changes=changes, session_ids=tuple(value.pop("session_ids")), hashes=hashes, **value)
 
 
-def _row_out(row: Row | None) -> dict[str, Any] | None:
-    """Bytes are wrapped; text that is not UTF-8 goes through JSON as escapes of its surrogates, which reads back the
-    same."""
-    if row is None:
-        return None
-    return {
-        column: {"$base64": base64.b64encode(value).decode()} if isinstance(value, bytes) else value
-        for column, value in row.items()
-    }
+def _out(row: Row | None) -> dict[str, Any] | None:
+    return None if row is None else wrapped_row(row)
 
 
-def _row_in(row: dict[str, Any] | None) -> Row | None:
-    if row is None:
-        return None
-    return {
-        column: base64.b64decode(value["$base64"]) if isinstance(value, dict) else value
-        for column, value in row.items()
-    }
+def _in(row: dict[str, Any] | None) -> Row | None:
+    return None if row is None else unwrapped_row(row)

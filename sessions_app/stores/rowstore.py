@@ -6,12 +6,14 @@ import json
 from collections.abc import Sequence
 
 from sessions_app.domain import rowdoc
+from sessions_app.domain.dialects import apply
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import RowChange
+from sessions_app.domain.rowcodec import to_text
 
-from .base import Problem, StoreError
+from .ground import Problem, StoreError
 from .textsniff import Found, documents
-from .textstore import TextStore, changed_rows, changes_of
+from .textstore import TextStore, changes_of
 
 _ROW_MEMBERS = frozenset(
     {
@@ -23,6 +25,7 @@ _ROW_MEMBERS = frozenset(
         "project",
         "session_context_epoch",
         "siblings",
+        "lines",
     }
 )
 
@@ -77,4 +80,4 @@ class RowStore(TextStore):
     def _document(self, session_id: str, changes: Sequence[RowChange], text: str) -> str:
         """The changed document, with the members of the old one that are no rows (a target, notes)."""
         others = {key: value for key, value in json.loads(text).items() if key not in _ROW_MEMBERS}
-        return rowdoc.to_text({**rowdoc.document(changed_rows(self.loaded[session_id], changes)), **others})
+        return to_text({**rowdoc.document(apply(self.loaded[session_id], changes)), **others})

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sessions_app.domain.jsontext import NotJson, members, skip_space, without
 from sessions_app.domain.model import Row
 
-from .base import Problem
-from .jsontext import NotJson, members, skip_space, without
+from .ground import Problem
 
 IDS: dict[str, dict[str, str]] = {
     "message": {"id": "id", "sessionID": "session_id"},

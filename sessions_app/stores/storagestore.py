@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.jsontext import NotJson, encoded, members, skip_space, with_members
+from sessions_app.domain.model import V1, DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 
@@ -20,7 +21,6 @@ from .atomic import remove_durably, write_atomic
 from .base import Hook, Mark, Problem, Store, StoreError, fingerprint
 from .changes import Difference, GuardRefused, after_key, differences, reading_back, same_row
 from .holders import Holder, holders
-from .jsontext import NotJson, encoded, members, skip_space, with_members
 from .storagefiles import (
     IDS,
     add_problem,
@@ -59,7 +59,7 @@ class StorageStore(Store):
 
     @property
     def dialects(self) -> tuple[DialectName, ...]:
-        return ("opencode-v1",)
+        return (V1,)
 
     def sessions(self) -> Iterator[Row]:
         rows = [

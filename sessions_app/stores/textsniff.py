@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from .base import StoreError
-from .jsontext import Member, NotJson, members, value_end
+from sessions_app.domain.jsontext import Member, NotJson, members, value_end
+
+from .ground import StoreError
 
 _OPENING = re.compile(
     r'\{\s*"(?:info|messages|session|session_message|session_context_epoch|projects?|parts|siblings|target|generation|as_stored)"\s*:'

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain.dialects import apply as apply_changes
+from sessions_app.domain.dialects import dialects
+from sessions_app.domain.jsontext import decoded, encoded
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 
 from .atomic import write_atomic
 from .base import Hook, Mark, Store, StoreError
-from .changes import Difference, GuardRefused, after_key, netted, reading_back
+from .changes import Difference, GuardRefused, after_key, reading_back
 from .holders import Holder, holders
-from .jsontext import encoded
 
 
 class TextStore(Store):
@@ -43,12 +43,9 @@ class TextStore(Store):
 
     @property
     def dialects(self) -> tuple[DialectName, ...]:
-        found: list[DialectName] = []
-        if any(rows.messages or rows.parts for rows in self.loaded.values()):
-            found.append("opencode-v1")
-        if any(rows.session_message for rows in self.loaded.values()):
-            found.append("opencode-v2")
-        return tuple(found) or ("opencode-v1",)
+        first, *others = dialects()
+        found = [each for each in (first, *others) if any(each.holds(rows) for rows in self.loaded.values())]
+        return tuple(each.name for each in found or (first,))
 
     def sessions(self) -> Iterator[Row]:
         rows = sorted(self.loaded.values(), key=lambda rows: _time(rows.session), reverse=True)
@@ -66,18 +63,13 @@ class TextStore(Store):
     def row(self, table: str, key: Mapping[str, Any]) -> Row | None:
         if not self._index:
             for rows in self.loaded.values():
-                for name in ("session", "message", "part", "session_message", "project"):
-                    self._index.update({(name, row.get("id")): row for row in table_rows(rows, name)})
+                tables = {**rows.tables(), "session": [rows.session], "project": rows.projects}
+                for name, found in tables.items():
+                    self._index.update({(name, row.get("id")): row for row in found})
         return self._index.get((table, key["id"]))
 
     def holders(self) -> list[Holder]:
         return holders([self.path]) if self.on_disk else []
-
-    def write_copy(self, dest: Path, changes: Sequence[RowChange]) -> None:
-        """Write the text with ``changes`` to another file. Raises ``GuardRefused`` where a row is not as planned."""
-        net = netted(changes)
-        self._guard(net)
-        write_atomic(dest, encoded(self.rendered(net)), mode=None if dest.exists() else 0o644)
 
     def _as_stored(self, net: tuple[RowChange, ...]) -> tuple[RowChange, ...]:
         fresh = type(self)(self.path, self.rendered(net), on_disk=False)
@@ -105,8 +97,6 @@ class TextStore(Store):
         return 0.0
 
     def _check_unchanged(self) -> None:
-        from .jsontext import decoded
-
         try:
             now = decoded(self.path.read_bytes())
         except OSError as error:
@@ -115,18 +105,6 @@ class TextStore(Store):
             raise GuardRefused(
                 [Difference("session", "", "", f"the file {self.path.name} was changed since it was opened")]
             )
-
-
-def table_rows(rows: SessionRows, table: str) -> Iterable[Row]:
-    """The rows of one table."""
-    if table == "session":
-        return [rows.session]
-    return {
-        "message": rows.messages,
-        "part": rows.parts,
-        "session_message": rows.session_message,
-        "project": rows.projects,
-    }[table]
 
 
 def changes_of(rows: SessionRows, changes: Sequence[RowChange]) -> tuple[RowChange, ...]:
@@ -141,10 +119,6 @@ def changes_of(rows: SessionRows, changes: Sequence[RowChange]) -> tuple[RowChan
         ):
             found.append(change)
     return tuple(found)
-
-
-def changed_rows(rows: SessionRows, changes: Sequence[RowChange]) -> SessionRows:
-    return apply_changes(rows, changes)
 
 
 def _time(row: Row) -> tuple[int | float, str]:

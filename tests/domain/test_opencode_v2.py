@@ -313,13 +313,13 @@ def test_the_clients_own_rows_decode_and_its_duplicate_is_collapsed() -> None:
     session = dialects.decode(corpus_rows())
     assert session.dialect == "opencode-v2"
     assert not session.faults
-    assert {message.generation for message in session.v2} == {1}
+    assert {message.generation for message in session.history("opencode-v2")} == {1}
     turn = session.message("msg_a2")
     assert turn is not None
     ids = [tool.call_id for tool in turn.tools()]
     assert len(ids) > len(set(ids))
     # The compaction hides the turn; without its row it would be sent, with one call per id.
-    session.v2 = [message for message in session.v2 if message.kind != "compaction"]
+    session.histories["opencode-v2"] = [message for message in session.messages if message.kind != "compaction"]
     target = Target("anthropic-messages", "anthropic", "claude")
     stored, fixed = calls(lower(session, target, repairs=False)), calls(lower(session, target))
     assert len(stored) > len(set(stored))

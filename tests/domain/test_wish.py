@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from sessions_app.domain.planning import applied, plan
+from sessions_app.domain.dialects import applied
+from sessions_app.domain.planning import plan
 from sessions_app.domain.wish import DROP, Wish, WishError
 from tests.factories.sessions import KIMI, V1, V2, data_of, findings, finish, start, tool
 

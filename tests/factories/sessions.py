@@ -212,7 +212,7 @@ def codes(session: Session, target: Target | None = None, facts: Facts | None = 
 def repaired(session: Session, target: Target | None = None, safety: str = "lossy", **options: Any) -> Session:
     """The session after a plan, which must be undone exactly and have nothing to do a second time."""
     plan = planned(session, target, safety=safety, **options)
-    after = planning.applied(session, plan.changes)
+    after = dialects.applied(session, plan.changes)
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
     again = planned(
         after, target, safety=safety, **{name: value for name, value in options.items() if name != "choices"}

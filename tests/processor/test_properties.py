@@ -103,7 +103,7 @@ def test_any_stream_leaves_a_v1_session_that_providers_accept(
     world = run(scripts, MemoryStore(), V1Shape(), abort)
 
     session = dialects.decode(world.store.rows())
-    for message in session.v1:
+    for message in session.history("opencode-v1"):
         tools = [part for part in message.parts if isinstance(part, ToolPart)]
         assert max(Counter(tool.call_id for tool in tools).values(), default=0) <= 1
         assert all(tool.status in ("completed", "error") for tool in tools)
@@ -111,7 +111,7 @@ def test_any_stream_leaves_a_v1_session_that_providers_accept(
             assert message.completed_at is not None
             assert sum(part.kind == "step-start" for part in message.parts) <= 1
             assert bool(message.error) != bool(message.data.get("finish"))
-    assert len(world.ran) <= sum(len([*message.tools()]) for message in session.v1)
+    assert len(world.ran) <= sum(len([*message.tools()]) for message in session.history("opencode-v1"))
     assert not session.faults
     assert world.store.violations(CHAT) == []
     assert world.store.violations(ANTHROPIC) == []

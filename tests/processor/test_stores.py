@@ -58,7 +58,7 @@ def test_a_turn_lands_in_the_clients_file_with_its_sums_and_without_the_failed_a
 
     session = dialects.decode(rows)
     assert not session.faults
-    told = [part.data["text"] for message in session.v1[-3:] for part in message.parts if part.kind == "text"]
+    told = [part.data["text"] for message in session.messages[-3:] for part in message.parts if part.kind == "text"]
     assert told == ["look", "I look", "found it"]
     assert "half" not in "".join(row["data"] for row in rows.parts)
     assert rows.session["tokens_input"] == before["tokens_input"] + 20
@@ -155,6 +155,6 @@ def test_the_agent_of_the_documentation_runs(
     assert capsys.readouterr().out.splitlines()[-1] == "stop"
     with FileTurnStore(database, session_id(database)) as store:
         session = dialects.decode(store.rows())
-    [tool] = session.v1[-2].tools()
+    [tool] = session.messages[-2].tools()
     assert tool.state["output"] == "42\n"
-    assert [part.data["text"] for part in session.v1[-1].parts if part.kind == "text"] == ["forty-two"]
+    assert [part.data["text"] for part in session.messages[-1].parts if part.kind == "text"] == ["forty-two"]

@@ -156,7 +156,7 @@ def healthy_sessions(draw: st.DrawFn) -> tuple[Session, Target]:
 
 def again(session: Session) -> Session:
     """The session read back from its row document, as another program would get it."""
-    generations = {message.generation for message in session.v2}
+    generations = {message.generation for message in session.history("opencode-v2")}
     return dialects.decode(
         rowdoc.parse_value(json.loads(rowdoc.dump(session.rows))),
         generations.pop() if len(generations) == 1 else None,

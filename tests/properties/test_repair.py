@@ -24,7 +24,7 @@ LEVELS = st.sampled_from(["safe", "lossy"])
 
 def repaired(session: Session, target: Target, safety: str) -> tuple[Plan, Session]:
     plan = planning.plan(session, target, Wish.of(safety=safety))
-    return plan, planning.applied(session, plan.changes)
+    return plan, dialects.applied(session, plan.changes)
 
 
 @given(ANY, LEVELS)
@@ -99,7 +99,7 @@ def test_repaired_rows_fit_the_schema_no_worse_than_before(made: tuple[Session, 
     _, after = repaired(session, target, safety)
     assert len(after.faults) <= len(session.faults)
     assert again(after).faults == after.faults
-    if after.v2:
+    if after.history("opencode-v2"):
         assert [row["id"] for row in after.rows.session_message] == [row["id"] for row in session.rows.session_message]
 
 
@@ -109,7 +109,7 @@ def test_a_plan_for_one_rule_carries_out_that_rule_alone(made: tuple[Session, Ta
     plan = planning.plan(session, target, Wish(rules=(code,), safety="lossy"))
     assert {key.partition(":")[0] for key in plan.findings} <= {code}
     assert not planning.plan(
-        planning.applied(session, plan.changes), target, Wish(rules=(code,), safety="lossy")
+        dialects.applied(session, plan.changes), target, Wish(rules=(code,), safety="lossy")
     ).operations
 
 

@@ -27,7 +27,7 @@ def message(kind: str, model: str = "", parts: tuple[str, ...] = (), v2: bool = 
 def session(*messages: Message, v2: bool = False, **columns: Any) -> Session:
     found = Session("s", SessionRows({"id": "s", **columns}))
     found.dialect = "opencode-v2" if v2 else "opencode-v1"
-    (found.v2 if v2 else found.v1).extend(messages)
+    found.histories["opencode-v2" if v2 else "opencode-v1"] = list(messages)
     return found
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sessions_app.domain.dialects import applied
 from sessions_app.domain.lowering import lower
-from sessions_app.domain.planning import applied, plan
+from sessions_app.domain.planning import plan
 from sessions_app.domain.wire.target import make_target
 from sessions_app.domain.wish import DEDUPE, DROP
 from tests.factories.sessions import (

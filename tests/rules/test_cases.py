@@ -31,7 +31,7 @@ def load(number: str, document: dict[str, Any] | None = None) -> tuple[Session, 
 def repair(number: str, safety: str = "lossy", **options: Any) -> Session:
     session, target = load(number)
     plan = planning.plan(session, target, Wish.of(safety=safety, **options))
-    return planning.applied(session, plan.changes)
+    return dialects.applied(session, plan.changes)
 
 
 def data(session: Session, part_id: str) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def test_the_findings_of_a_case_are_found(number: str) -> None:
 def test_a_second_run_finds_nothing_but_open_choices_and_undo_restores_every_row(number: str, safety: str) -> None:
     session, target = load(number)
     plan = planning.plan(session, target, Wish.of(safety=safety))
-    after = planning.applied(session, plan.changes)
+    after = dialects.applied(session, plan.changes)
     again = planning.plan(after, target, Wish.of(safety=safety))
     assert not again.operations
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
@@ -183,7 +183,7 @@ def test_21_only_the_image_over_the_limit_becomes_a_note() -> None:
     session, target = load("21", document)
     assert scan(session, target).health == "blocked"
     plan = planning.plan(session, target, Wish(safety="lossy"))
-    after = data(planning.applied(session, plan.changes), "prt_0002_02")
+    after = data(dialects.applied(session, plan.changes), "prt_0002_02")
     assert after["state"]["attachments"] == [small]
     assert after["state"]["output"].startswith("Image read successfully\n\n[Removed by Suture: shot.png, image/png")
     assert (after["callID"], after["state"]["status"]) == ("toolu_img", "completed")

@@ -100,7 +100,7 @@ def test_a_repair_changes_what_the_text_says_and_nothing_else(run: tuple[str, in
     assert sum(change.before is None for change in plan.changes) == run["inserted"]
     for row, wanted in run["changed"].items():
         check_row(changed[row], wanted)
-    after = planning.applied(session, plan.changes)
+    after = dialects.applied(session, plan.changes)
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
     assert not planning.plan(after, target, wish).operations
     if "health" in run:
@@ -115,7 +115,7 @@ def test_golden_histories_are_repaired_once_and_for_all(golden: Golden, protocol
     model = golden.input["model"]
     target = parse_target(f"{protocol}:{model['providerID']}/{model['id']}", "auto", session)
     plan = planning.plan(session, target, Wish(safety="lossy"))
-    after = planning.applied(session, plan.changes)
+    after = dialects.applied(session, plan.changes)
     assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
     assert not planning.plan(after, target, Wish(safety="lossy")).operations
     left = scan(after, target).findings

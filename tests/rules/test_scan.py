@@ -67,7 +67,7 @@ def test_every_blocked_session_has_a_blocked_finding_and_is_mended_by_what_is_re
         if result.health == "blocked":
             assert any(finding.severity == "blocked" and finding.choices for finding in result.findings)
         plan = planning.plan(session, target, Wish(safety="lossy"))
-        after = planning.applied(session, plan.changes)
+        after = dialects.applied(session, plan.changes)
         assert scan(after, target).health != "blocked"
         assert not planning.plan(after, target, Wish(safety="lossy")).operations
         assert dialects.apply(after.rows, inverted(plan.changes)) == session.rows
@@ -86,7 +86,7 @@ def test_safe_repairs_of_an_accepted_session_leave_it_accepted_and_lose_no_outpu
     for session, target, result, recorded in recorded_scans(name):
         if not recorded.get("accepted"):
             continue
-        after = planning.applied(session, planning.plan(session, target).changes)
+        after = dialects.applied(session, planning.plan(session, target).changes)
         assert scan(after, target).health in ("healthy", result.health)
         assert _outputs(session) <= _outputs(after)
 

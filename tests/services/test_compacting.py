@@ -88,7 +88,7 @@ def test_a_poisoned_session_is_summarised_written_as_the_client_does_and_undone(
     assert (session.health, session.blocked_count) == ("at-risk", 0)
     assert session.verdicts.get(own=True).accepted
     decoded = dialects.decode(session_rows(session))
-    prompt, answer = decoded.v1[-2:]
+    prompt, answer = decoded.history("opencode-v1")[-2:]
     assert isinstance(prompt.parts[0], CompactionPart) and not prompt.parts[0].auto
     assert prompt.data["model"] == {"providerID": "fake", "modelID": "fake-1"}
     assert answer.parent_id == prompt.id
@@ -274,7 +274,7 @@ def test_whatever_stands_before_it_the_summary_closes_the_history(tmp_path: Path
     assert "List the files." in text
     assert text.count("What did we do so far?") == 1
     assert session.health in ("healthy", "at-risk")
-    assert [part.text for part in decoded.v1[-1].parts if isinstance(part, TextPart)] == [SUMMARY]
+    assert [part.text for part in decoded.history("opencode-v1")[-1].parts if isinstance(part, TextPart)] == [SUMMARY]
 
 
 @pytest.mark.django_db
@@ -298,7 +298,7 @@ def test_any_of_the_three_apis_can_write_the_summary(
         repair = compaction_apply(job=job, actor=ACTOR, now=NOW)
 
     assert (job.summary, repair.state) == (SUMMARY, "applied")
-    answer = dialects.decode(session_rows(session)).v1[-1]
+    answer = dialects.decode(session_rows(session)).history("opencode-v1")[-1]
     assert answer.data["modelID"] == target.partition("/")[2]
 
 

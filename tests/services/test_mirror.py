@@ -11,8 +11,8 @@ from hypothesis.extra.django import TestCase
 
 from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.model import SessionRows
+from sessions_app.domain.rowcodec import decode_value, encode_value, row_from_text, row_text
 from sessions_app.models import Message, Part
-from sessions_app.models.values import decode_value, encode_value, row_from_text, row_text
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.mirror import session_write
 from tests.each import for_each, stem

@@ -112,23 +112,13 @@ def test_parts_and_messages_can_be_deleted_and_put_in(export: Path, journal: Jou
     assert rowdoc.rows_hash(back) == rowdoc.rows_hash(rows)
 
 
-def test_a_copy_gets_the_changes_and_the_original_stays(export: Path, tmp_path: Path) -> None:
-    before = export.read_bytes()
-    with open_store(export) as store:
-        (rows,) = store.read_all()
-        store.write_copy(tmp_path / "fixed.json", [replaced(rows.parts[0], data='{"type":"text","text":"new"}')])
-
-    assert export.read_bytes() == before
-    assert '"new"' in (tmp_path / "fixed.json").read_text()
-
-
-def test_chatter_is_left_out_of_what_is_written(export: Path, tmp_path: Path) -> None:
+def test_chatter_is_left_out_of_what_is_written(export: Path) -> None:
     export.write_text("Exporting session: ses_1\n" + export.read_text())
     with open_store(export) as store:
         (rows,) = store.read_all()
-        store.write_copy(tmp_path / "fixed.json", [replaced(rows.session, "session", title="t")])
+        store.apply([replaced(rows.session, "session", title="t")], journal=None)
 
-    assert json.loads((tmp_path / "fixed.json").read_text())["info"]["title"] == "t"
+    assert json.loads(export.read_text())["info"]["title"] == "t"
 
 
 def test_an_export_that_another_program_rewrote_is_not_overwritten(export: Path, journal: Journal) -> None:

@@ -1,7 +1,6 @@
-"""Dialects: what a session's rows mean, and edits written back in the rows' own shape (design 2, 4).
+"""Dialects: what a session's rows or lines mean, and edits written back in their own shape (docs/contract/design.md#2).
 
-A dialect is a module with two functions: ``decode_messages(rows) -> (messages, faults)`` and
-``compile_operations(rows, operations) -> row changes``.
+``base`` says what a dialect is; those of opencode are registered here, others by ``register``.
 """
 
 from __future__ import annotations
@@ -10,11 +9,33 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sessions_app.domain.collector import undisturbed
-from sessions_app.domain.model import DialectName, Message, Row, Session, SessionRows
+from sessions_app.domain.model import V2, Row, Session, SessionRows
 from sessions_app.domain.repair import Operation, OperationError, RowChange
 
-from . import opencode_v1, opencode_v2
-from .rowedit import changed_columns, row_change
+from .base import Decoded, Dialect, current, dialect_of, dialects, held, named, register, unregister
+from .lines import LineDialect
+from .opencode_v1 import OpencodeV1
+from .opencode_v2 import OpencodeV2
+
+__all__ = [
+    "Decoded",
+    "Dialect",
+    "LineDialect",
+    "applied",
+    "apply",
+    "compile",
+    "decode",
+    "dialect_of",
+    "dialects",
+    "held",
+    "named",
+    "register",
+    "rows_hash",
+    "unregister",
+]
+
+register(OpencodeV1())
+register(OpencodeV2())
 
 
 @undisturbed
@@ -22,25 +43,14 @@ def decode(rows: SessionRows, generation: int | None = None) -> Session:
     """The session that ``rows`` hold, both histories where there are two. Never raises for what is stored: rows that do
     not decode are kept, with a fault. ``generation`` says the V2 generation where it is known (else it is told from the
     rows)."""
-    faults = opencode_v1.session_faults(rows)
-    v1, v1_faults = opencode_v1.decode_messages(rows)
-    orphans = opencode_v1.decode_orphans(rows)
-    faults += v1_faults
-    # No client loads them, so nothing stops at them.
-    faults += [replace(part.fault, fatal=False, words="") for part in orphans if part.fault is not None]
-    v2: list[Message] = []
-    if rows.session_message:
-        v2, v2_faults = opencode_v2.decode_messages(rows, generation)
-        faults += v2_faults
-    return Session(
-        id=rows.id,
-        rows=rows,
-        v1=v1,
-        v2=v2,
-        dialect=_dialect(rows),
-        faults=faults,
-        orphans=orphans,
-    )
+    dialect = current(rows)
+    session = Session(id=rows.id, rows=rows, dialect=dialect.name, faults=dialect.session_faults(rows))
+    for each in held(rows):
+        found = each.decode(rows, generation)
+        session.histories[each.name] = found.messages
+        session.faults += found.faults
+        session.orphans += found.orphans
+    return session
 
 
 def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
@@ -48,86 +58,80 @@ def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChan
 
     Raises ``OperationError`` where an operation names a row or a place that is not there.
     """
-    v2_ids = {row.get("id") for row in rows.session_message}
-    of_session: list[Operation] = []
-    of_v1: list[Operation] = []
-    of_v2: list[Operation] = []
+    first, *others = held(rows)
+    if not others:
+        return first.compile(rows, operations)
+    shares: dict[str, list[Operation]] = {first.name: [operation for operation in operations if not _owner(operation)]}
+    ids = {dialect.name: _ids(rows, dialect) for dialect in others}
     for operation in operations:
-        if operation.subject == "session":
-            of_session.append(operation)
-        else:
-            # A V2 part is named "<message id>#<index>".
-            owner = operation.message_id or operation.part_id.rpartition("#")[0]
-            (of_v2 if owner in v2_ids else of_v1).append(operation)
-    changes = list(_session_changes(rows.session, of_session))
-    if of_v1:
-        changes += opencode_v1.compile_operations(rows, of_v1)
-    if of_v2:
-        changes += opencode_v2.compile_operations(rows, of_v2)
-    return tuple(changes)
+        if owner := _owner(operation):
+            name = next((name for name, known in ids.items() if owner in known), first.name)
+            shares.setdefault(name, []).append(operation)
+    return tuple(
+        change
+        for dialect in (first, *others)
+        if shares.get(dialect.name)
+        for change in dialect.compile(rows, shares[dialect.name])
+    )
+
+
+def _owner(operation: Operation) -> str:
+    """The message that an operation is about, "" for the session. A V2 part is named "<message id>#<index>"."""
+    if operation.subject == "session":
+        return ""
+    return operation.message_id or operation.part_id.rpartition("#")[0] or operation.part_id
+
+
+def _ids(rows: SessionRows, dialect: Dialect) -> set[object]:
+    tables = rows.tables()
+    return {row.get("id") for table in dialect.tables for row in tables[table]}
 
 
 def apply(rows: SessionRows, changes: Iterable[RowChange]) -> SessionRows:
     """The rows after ``changes``; ``rows`` itself is left alone. Raises ``OperationError`` where a row is not as its
     ``before`` says."""
     session = rows.session
-    tables = {
-        "message": {row.get("id"): row for row in rows.messages},
-        "part": {row.get("id"): row for row in rows.parts},
-        "session_message": {row.get("id"): row for row in rows.session_message},
-    }
+    stored = rows.tables()
+    tables: dict[str, dict[object, Row]] = {}
     for change in changes:
         if change.table == "session":
             if change.before != session or change.after is None:
                 raise OperationError(f"session {session.get('id')} is not as it was planned for")
             session = change.after
             continue
+        if change.table not in stored:
+            raise OperationError(f"table {change.table} holds no rows of a session")
         table = tables.get(change.table)
         if table is None:
-            raise OperationError(f"table {change.table} holds no rows of a session")
-        key = change.key.get("id")
-        if table.get(key) != change.before:
-            raise OperationError(f"{change.table} {key} is not as it was planned for")
-        if change.after is None:
-            del table[key]
-        elif change.before is not None and change.after.get("id") == key:
-            table[key] = change.after
-        else:
-            table.pop(key, None)
-            if change.after.get("id") in table:
-                raise OperationError(f"{change.table} {change.after.get('id')} exists already")
-            table[change.after.get("id")] = change.after
-    return replace(
-        rows,
-        session=session,
-        messages=opencode_v1.in_message_order(tables["message"].values()),
-        parts=opencode_v1.in_part_order(tables["part"].values()),
-        session_message=sorted(tables["session_message"].values(), key=_seq),
+            table = tables[change.table] = {row.get("id"): row for row in stored[change.table]}
+        _change(table, change)
+    shapes = {table: dialect for dialect in dialects() for table in dialect.tables}
+    return replace(rows, session=session).with_tables(
+        {name: shapes[name].ordered(name, table.values()) for name, table in tables.items()}
     )
 
 
-def _session_changes(session: Row, operations: Sequence[Operation]) -> Iterable[RowChange]:
-    after = session
-    for operation in operations:
-        if operation.action != "replace" or operation.edits:
-            raise OperationError("a session's columns can be replaced, nothing else")
-        after = changed_columns(after, operation.columns)
-    if after != session:
-        yield row_change("session", session, after)
+def _change(table: dict[object, Row], change: RowChange) -> None:
+    key = change.key.get("id")
+    if table.get(key) != change.before:
+        raise OperationError(f"{change.table} {key} is not as it was planned for")
+    if change.after is None:
+        del table[key]
+    elif change.before is not None and change.after.get("id") == key:
+        table[key] = change.after
+    else:
+        table.pop(key, None)
+        if change.after.get("id") in table:
+            raise OperationError(f"{change.table} {change.after.get('id')} exists already")
+        table[change.after.get("id")] = change.after
 
 
-def _dialect(rows: SessionRows) -> DialectName:
-    """The history that is there; of two, the one that the client version that made the session uses first."""
-    newer = str(rows.session.get("version") or "").partition(".")[0]
-    if rows.session_message and rows.messages:
-        return "opencode-v2" if newer.isdigit() and int(newer) >= 2 else "opencode-v1"
-    if rows.session_message:
-        return "opencode-v2"
-    if rows.messages:
-        return "opencode-v1"
-    return "opencode-v2" if newer.isdigit() and int(newer) >= 2 else "opencode-v1"
+def applied(session: Session, changes: Iterable[RowChange]) -> Session:
+    """The session after changes, read as the same generation of V2: a repair may take away what told it."""
+    generations = {message.generation for message in session.history(V2)}
+    return decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
 
 
-def _seq(row: Row) -> tuple[bool, float]:
-    seq = row.get("seq")
-    return (True, 0.0) if not isinstance(seq, (int, float)) else (False, seq)
+def rows_hash(rows: SessionRows) -> str:
+    """SHA-256 (hex) of everything stored of the session itself: what a plan is made for."""
+    return current(rows).hash(rows)

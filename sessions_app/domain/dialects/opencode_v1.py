@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.model import (
+    V1,
     CompactionPart,
     FilePart,
     Message,
@@ -26,12 +28,41 @@ from sessions_app.domain.model import (
     ToolPart,
 )
 from sessions_app.domain.repair import Operation, OperationError, RowChange
-from sessions_app.domain.rowdoc import to_text
+from sessions_app.domain.rowcodec import to_text
 
 from . import opencode_v1_schema as schema
+from .base import Decoded
+from .opencode import OpencodeDialect, reads_v2
 from .rowedit import changed_columns, edited_data, row_change
 
-_JSON_COLUMNS = ("summary_diffs", "revert", "permission", "metadata", "model")
+
+class OpencodeV1(OpencodeDialect):
+    """Tables ``message`` and ``part``."""
+
+    name = V1
+    tables = ("message", "part")
+    filed = "message"
+    lowering = "sessions_app.domain.lowering.opencode_v1"
+    writer = "v1"
+    exported = True
+    compacted = True
+
+    def current(self, rows: SessionRows) -> bool:
+        return not reads_v2(rows)
+
+    def decode(self, rows: SessionRows, generation: int | None = None) -> Decoded:
+        messages, faults = decode_messages(rows)
+        orphans = decode_orphans(rows)
+        # No client loads them, so nothing stops at them.
+        faults += [replace(part.fault, fatal=False, words="") for part in orphans if part.fault is not None]
+        return Decoded(messages, faults, orphans)
+
+    def compile_rows(self, rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
+        """One row change per row: messages are inserted before their parts and deleted after them."""
+        return _Compiler(rows).run(operations)
+
+    def ordered(self, table: str, rows: Iterable[Row]) -> list[Row]:
+        return in_message_order(rows) if table == "message" else in_part_order(rows)
 
 
 def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
@@ -51,28 +82,6 @@ def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
     return messages, faults
 
 
-def session_faults(rows: SessionRows) -> list[RowFault]:
-    """JSON columns of the session row that are not JSON; the client parses them whenever it loads the session."""
-    faults = []
-    for column in _JSON_COLUMNS:
-        value = rows.session.get(column)
-        if isinstance(value, str):
-            try:
-                jsjson.loads(value)
-            except ValueError as error:
-                fault = RowFault(
-                    "session",
-                    rows.id,
-                    column,
-                    str(error),
-                    "corrupt-json",
-                    fatal=True,
-                    words=schema.UNEXPECTED,
-                )
-                faults.append(fault)
-    return faults
-
-
 def decode_orphans(rows: SessionRows) -> list[Part]:
     """Parts whose message is not in the session; the client never loads them."""
     known = {row.get("id") for row in rows.messages}
@@ -88,12 +97,6 @@ def in_message_order(rows: Iterable[Row]) -> list[Row]:
 def in_part_order(rows: Iterable[Row]) -> list[Row]:
     """Rows of table ``part`` by (message_id, id)."""
     return sorted(rows, key=lambda row: (str(row.get("message_id", "")), str(row.get("id", ""))))
-
-
-def compile_operations(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
-    """One row change per row that ``operations`` touch: messages are inserted before their parts and deleted after
-    them."""
-    return _Compiler(rows).run(operations)
 
 
 def _message(row: Row, faults: list[RowFault]) -> Message:

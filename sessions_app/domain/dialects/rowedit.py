@@ -8,7 +8,7 @@ from typing import Any
 from sessions_app.domain import jsonedit
 from sessions_app.domain.model import Row
 from sessions_app.domain.repair import Edit, OperationError, RowChange
-from sessions_app.domain.rowdoc import to_text
+from sessions_app.domain.rowcodec import to_text
 
 
 def changed_columns(row: Row, columns: Mapping[str, Any]) -> Row:

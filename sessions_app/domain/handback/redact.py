@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from sessions_app.domain import dialects, jsjson
-from sessions_app.domain.model import Row, SessionRows
-from sessions_app.domain.rowdoc import document, rows_hash, to_text
+from sessions_app.domain.model import LINE, Row, SessionRows, line_row
+from sessions_app.domain.rowcodec import to_text
+from sessions_app.domain.rowdoc import document, rows_hash
 from sessions_app.domain.scan import SessionScan, scan
 
 from .masking import Masker
@@ -110,12 +111,14 @@ def redacted(rows: SessionRows) -> SessionRows:
     return replace(
         rows,
         session=mask.row(rows.session),
-        messages=[mask.row(row) for row in rows.messages],
-        parts=[mask.row(row) for row in rows.parts],
-        session_message=[mask.row(row) for row in rows.session_message],
         projects=[mask.row(row) for row in rows.projects if row.get("id") == rows.session.get("project_id")],
         epoch=None if rows.epoch is None else mask.row(rows.epoch),
         siblings=[mask.row(row) for row in rows.siblings],
+    ).with_tables(
+        {
+            name: [mask.line(row) if name == LINE else mask.row(row) for row in stored]
+            for name, stored in rows.tables().items()
+        }
     )
 
 
@@ -162,6 +165,10 @@ class _Mask:
     def row(self, row: Row) -> Row:
         return {column: self._cell(column, value) for column, value in row.items()}
 
+    def line(self, row: Row) -> Row:
+        """Findings name a line by its file's name, which is kept as other ids are."""
+        return line_row(row["session_id"], row["file"], row["line"], self._json("data", row["data"]))
+
     def _cell(self, column: str, value: Any) -> Any:
         if isinstance(value, bytes):
             return hashlib.shake_128(self.masker.letters(value.hex()).encode()).digest(len(value))
@@ -169,7 +176,7 @@ class _Mask:
             return value
         if column in _IDS:
             return self.masker.unless_secret(value)
-        if column in ("type", "version", "agent", "vcs"):
+        if column in ("type", "version", "agent", "vcs", "dialect"):
             return self._kept(value)
         if column in _JSON_COLUMNS:
             return self._json(column, value)

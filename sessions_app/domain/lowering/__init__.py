@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from functools import cache
+from importlib import import_module
+from typing import Protocol, cast
+
 from sessions_app.domain.collector import undisturbed
+from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.model import Session
-from sessions_app.domain.wire.lowered import NOBODY, Lowered
+from sessions_app.domain.wire.lowered import Lowered
 from sessions_app.domain.wire.target import Target
 
-from .v1 import lower_v1
-from .v2 import lower_v2
+_imported = cache(import_module)
+
+
+class Lowerer(Protocol):
+    """What the module that a dialect names as its ``lowering`` holds."""
+
+    def lower(
+        self, session: Session, target: Target, repairs: bool, next_prompt: str | None, generation: int | None
+    ) -> Lowered:
+        """As ``lower`` below."""
+
+    def opens_with(self, session: Session) -> str | None:
+        """The task that the client runs before the next turn, None where there is none."""
+
+    def keys(self, session: Session, repairs: bool) -> Callable[[Target], Hashable]:
+        """What ``lower`` looks at in a target beside its model; targets of one key are lowered once."""
+
+
+def lowerer(session: Session) -> Lowerer:
+    """The lowering of the session's dialect."""
+    return cast("Lowerer", _imported(dialect_of(session).lowering))
 
 
 @undisturbed
@@ -25,10 +50,4 @@ def lower(
     With ``repairs`` the two fixes of design 6 apply; without, it is what the client sends today. ``generation`` says
     the V2 generation where the rows do not. Raises ``LoweringError`` where the client cannot build a request.
     """
-    if session.dialect == "opencode-v1":
-        return lower_v1(session, target, repairs, next_prompt)
-    lowered = lower_v2(session, target, repairs, generation)
-    if next_prompt is not None:
-        lowered.messages.append({"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}})
-        lowered.origins.append([NOBODY])
-    return lowered
+    return lowerer(session).lower(session, target, repairs, next_prompt, generation)

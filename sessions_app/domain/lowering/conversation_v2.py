@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.model import Message, Session, ToolPart
+from sessions_app.domain.model import V2, Message, Session, ToolPart
 
 from .conversation import Conversation, answer_lines, attached, members, shortened
 
@@ -15,11 +15,11 @@ from .conversation import Conversation, answer_lines, attached, members, shorten
 def conversation_v2(session: Session) -> Conversation:
     """The V2 history since its last finished compaction, and that compaction's summary."""
     prior, since = None, 0
-    for index, message in enumerate(session.v2):
+    for index, message in enumerate(session.history(V2)):
         if message.kind == "compaction" and _finished(message):
             summary = message.data.get("summary")
             prior, since = summary if isinstance(summary, str) else "", index + 1
-    sections = ["\n".join(_lines(message)) for message in session.v2[since:]]
+    sections = ["\n".join(_lines(message)) for message in session.history(V2)[since:]]
     return Conversation("\n\n".join(section for section in sections if section), prior)
 
 

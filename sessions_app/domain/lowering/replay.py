@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from sessions_app.domain import jsjson
-from sessions_app.domain.model import CompactionPart, Message, Part, Session
+from sessions_app.domain.model import V1, CompactionPart, Message, Part, Session
 
 
 def replayed(session: Session) -> list[Message]:
     """The V1 messages that the next request is made of, in the order they are sent."""
-    return compacted(reverted(session.v1, session.revert))
+    return compacted(reverted(session.history(V1), session.revert))
 
 
 def reverted(messages: Sequence[Message], revert: Any) -> list[Message]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sessions_app.domain.model import Message, Session
+from sessions_app.domain.model import V2, Message, Session
 from sessions_app.domain.wire.target import Target
 
 
@@ -16,9 +16,9 @@ def select_v2(session: Session, target: Target, generation: int | None = None) -
     Selection is defined over ``seq``: rows that have none (a row document of messages chosen elsewhere) are all sent,
     in their order.
     """
-    if any(message.seq is None for message in session.v2):
-        return list(session.v2)
-    messages = sorted(session.v2, key=lambda message: (message.seq or 0, message.id))
+    if any(message.seq is None for message in session.history(V2)):
+        return list(session.history(V2))
+    messages = sorted(session.history(V2), key=lambda message: (message.seq or 0, message.id))
     known = generation or max((message.generation for message in messages), default=1)
     if known <= 1:
         return select_first(messages, baseline_seq(session))

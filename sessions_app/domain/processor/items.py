@@ -3,7 +3,6 @@ down."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -133,6 +132,3 @@ class Draft:
     def tools(self) -> list[ToolItem]:
         """Its calls, in order."""
         return [item for item in self.items if isinstance(item, ToolItem)]
-
-
-type RowData = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.lowering.conversation import LONGEST_OUTPUT, Conversation, conversation
 from sessions_app.domain.lowering.conversation_v2 import conversation_v2
-from sessions_app.domain.model import Message, Row, Session, SessionRows
+from sessions_app.domain.model import V1, V2, Message, Row, Session, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.wire.target import Target
 
@@ -153,7 +153,7 @@ def _session_change(row: Row) -> tuple[RowChange, ...]:
 
 def _v2_row(rows: SessionRows, session: Session, summary: str, now: int, tails: Callable[[], str]) -> RowChange:
     """A finished compaction as the session's generation has it."""
-    generation = max((message.generation for message in session.v2), default=3)
+    generation = max((message.generation for message in session.history(V2)), default=3)
     seq = 1 + max((row["seq"] for row in rows.session_message if isinstance(row.get("seq"), int)), default=-1)
     status = {} if generation == 1 else {"status": "completed"}
     data = {**status, "reason": "manual", "summary": summary, "recent": "", "time": {"created": now}}
@@ -181,11 +181,11 @@ def _columns(rows: Sequence[Row]) -> list[str]:
 
 def _own_model(session: Session, target: Target) -> dict[str, Any]:
     """The model the session goes on with: its last prompt's, as it stands there."""
-    for message in reversed(session.v1):
+    for message in reversed(session.history(V1)):
         model = message.data.get("model")
         if message.is_user and isinstance(model, dict):
             return model
-    made = next((message for message in reversed(session.v1) if message.provider and message.model), None)
+    made = next((message for message in reversed(session.history(V1)) if message.provider and message.model), None)
     provider, name = (made.provider, made.model) if made is not None else (target.provider, target.model)
     return {"providerID": provider, "modelID": name}
 
@@ -196,7 +196,7 @@ def _last(session: Session, key: str, default: Any, *, user: bool) -> Any:
     def fits(message: Message) -> bool:
         return message.is_user if user else message.is_assistant and not message.data.get("summary")
 
-    found = (message.data.get(key) for message in reversed(session.v1) if fits(message))
+    found = (message.data.get(key) for message in reversed(session.history(V1)) if fits(message))
     return next((value for value in found if isinstance(value, type(default))), default)
 
 

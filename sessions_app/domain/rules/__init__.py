@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
+from sessions_app.domain.dialects import dialect_of
+
 from . import (  # noqa: F401 (importing a family registers its rules)
     attempts,
     callfields,
@@ -41,10 +43,12 @@ REGISTRY: Mapping[str, Rule] = {code: REGISTERED[code] for code in ORDER_OF_REPA
 
 
 def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding]:
-    """The findings of a session, each key once, in the order of ``REGISTRY``; only those of ``rules``, where given."""
+    """The findings of a session, each key once, in the order of ``REGISTRY``; only those of ``rules``, where given, and
+    of the rules that hold for its dialect."""
     found: dict[str, Finding] = {}
+    valid = dialect_of(context.session).rules
     for code, rule in REGISTRY.items():
-        if code in rules:
+        if code in rules and (valid is None or code in valid):
             context.rule = code
             for finding in rule.find(context):
                 found.setdefault(finding.key, finding)

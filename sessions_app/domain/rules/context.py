@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from sessions_app.domain.bodies import Requests
+from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.jsjson import dumps, loads
 from sessions_app.domain.judging import judged_requests, verdict_on
 from sessions_app.domain.model import Message, Part, Session, ToolPart
@@ -151,8 +152,8 @@ class Context:
 
     @property
     def v2(self) -> bool:
-        """The history in use is one of V2 rows."""
-        return self.session.dialect == "opencode-v2"
+        """The session's client speaks to providers as opencode's V2 does."""
+        return dialect_of(self.session).writer == "v2"
 
     @property
     def row(self) -> Mapping[str, Any]:
@@ -171,13 +172,13 @@ class Context:
 
     @cached_property
     def parts_by_id(self) -> dict[str, Part]:
-        """Every stored part, of both histories."""
-        return {part.id: part for message in (*self.session.v1, *self.session.v2) for part in message.parts}
+        """Every stored part, of all histories."""
+        return {part.id: part for message in self.session.every_message() for part in message.parts}
 
     @cached_property
     def messages_by_id(self) -> dict[str, Message]:
-        """Every stored message, of both histories."""
-        return {message.id: message for message in (*self.session.v1, *self.session.v2)}
+        """Every stored message, of all histories."""
+        return {message.id: message for message in self.session.every_message()}
 
     @cached_property
     def turns(self) -> list[Turn]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sessions_app.domain.jsjson import loads
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import V1, V2, Row
 
 from .context import Context
 from .finding import Finding, lossy, safe
@@ -153,7 +153,8 @@ def find_archived(context: Context) -> Iterator[Finding]:
 def find_generation(context: Context) -> Iterator[Finding]:
     """Rows in a table that the store's client no longer reads."""
     reads, session = context.facts.reads, context.session
-    only_v1, only_v2 = bool(session.v1 and not session.v2), bool(session.v2 and not session.v1)
+    v1, v2 = bool(session.history(V1)), bool(session.history(V2))
+    only_v1, only_v2 = v1 and not v2, v2 and not v1
     hint = "Export the session and import it with the 2.x client; nothing is changed here."
     if reads == "opencode-v2" and only_v1:
         summary = "The store is used by a 2.x client, which does not read these V1 rows"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sessions_app.domain.model import Message, Part, RowFault
+from sessions_app.domain.model import LINE, V1, Message, Part, RowFault
 from sessions_app.domain.repair import Operation
 
 from .context import Context
@@ -40,7 +40,7 @@ def _corrupt_column(context: Context, fault: RowFault) -> Finding:
 
 
 def _corrupt(context: Context, fault: RowFault) -> Finding:
-    part = context.parts_by_id.get(fault.id) if fault.table == "part" else None
+    part = context.parts_by_id.get(fault.id) if fault.table in ("part", LINE) else None
     message = context.messages_by_id.get(part.message_id if part else fault.id)
     why = "its JSON cannot be read"
     label = "Take the row out; the restore point keeps its bytes"
@@ -55,7 +55,7 @@ def _corrupt(context: Context, fault: RowFault) -> Finding:
         *choices,
         messages=[message] if message else [],
         parts=[part] if part else [],
-        severity="blocked",
+        severity="at-risk" if fault.table == LINE and not fault.fatal else "blocked",
         details={
             "table": fault.table,
             "row": fault.id,
@@ -82,7 +82,7 @@ def find_orphans(context: Context) -> Iterator[Finding]:
             details={"kinds": sorted({part.kind for part in orphans})},
             mark="parts",
         )
-    for message in context.session.v1:
+    for message in context.session.history(V1):
         own = (None, message.session_id)
         strays = [part for part in message.parts if part.row and part.row.get("session_id") not in own]
         if strays and message.session_id:

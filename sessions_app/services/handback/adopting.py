@@ -15,7 +15,7 @@ from typing import Any
 from sessions_app.domain import dialects, planning
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
 from sessions_app.domain.handback.relink import place_of
-from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.model import V1, Row, SessionRows
 from sessions_app.domain.repair import OperationError, RowChange
 from sessions_app.domain.rules.hidden import GLOBAL
 from sessions_app.domain.wish import Wish
@@ -144,7 +144,7 @@ def _planned(rows: SessionRows, target: SqliteStore, known: set[str], projects: 
     decoded = dialects.decode(whole)
     left: list[LeftOut] = []
     messages, parts = [], []
-    for message in decoded.v1:
+    for message in decoded.history(V1):
         if why := message_refusal(message):
             left.append(LeftOut("message", message.id, why))
             continue

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from sessions_app.domain import dialects
 from sessions_app.domain.handback.freshids import renamed
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
-from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.jsontext import with_members
+from sessions_app.domain.model import V1, Row, SessionRows
 from sessions_app.stores.infocolumns import info_text
-from sessions_app.stores.jsontext import with_members
 
 
 class NotExportable(Exception):
@@ -64,7 +64,7 @@ def _document(old: SessionRows, rows: SessionRows, fresh: bool) -> ExportDocumen
     decoded = dialects.decode(rows)
     names = dict(zip((row["id"] for row in rows.messages), (row["id"] for row in old.messages), strict=True))
     messages = []
-    for message in decoded.v1:
+    for message in decoded.history(V1):
         why = message_refusal(message)
         if why:
             left.append(LeftOut("message", names[message.id], why))

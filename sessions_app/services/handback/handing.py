@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from sessions_app import __version__, stores
-from sessions_app.domain import rowdoc
+from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.handback.extent import extent
 from sessions_app.domain.handback.redact import bundle
 from sessions_app.domain.handback.report import report
@@ -100,7 +100,7 @@ def forms_of(kind: str, dialect: str) -> tuple[Form, ...]:
     """The forms that make sense for a session of this kind of store and dialect."""
     left = {"database", "patch", "undo"} if kind != "sqlite" else set()
     left |= {"tree"} if kind != "storage" else set()
-    left |= {"export"} if dialect == "opencode-v2" else set()
+    left |= set() if dialects.named(dialect).exported else {"export"}
     return tuple(form for form in FORMS if form not in left)
 
 

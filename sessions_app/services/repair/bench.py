@@ -114,7 +114,7 @@ class Bench:
     @cached_property
     def after(self) -> domain.Session:
         """The session after the plan."""
-        return planning.applied(self.decoded, self.plan.changes) if self.plan.changes else self.decoded
+        return dialects.applied(self.decoded, self.plan.changes) if self.plan.changes else self.decoded
 
     @property
     def hashes(self) -> tuple[str, str]:

@@ -44,13 +44,9 @@ def what_changed(before: SessionRows, after: SessionRows, limit: int = 20) -> li
     if before.session != after.session:
         columns = [name for name in after.session if before.session.get(name) != after.session[name]]
         found.append(f"session row: {', '.join(columns) or 'columns'} changed")
-    tables = (
-        ("message", before.messages, after.messages),
-        ("part", before.parts, after.parts),
-        ("session_message", before.session_message, after.session_message),
-    )
-    for table, old, new in tables:
-        found += _table_changes(table, old, new)
+    now = after.tables()
+    for table, old in before.tables().items():
+        found += _table_changes(table, old, now[table])
     return found if len(found) <= limit else [*found[:limit], f"and {len(found) - limit} more"]
 
 

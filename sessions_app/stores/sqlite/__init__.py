@@ -1,8 +1,7 @@
 """opencode's SQLite database: reading, guarded writing, facts, damage."""
 
-from sessions_app.stores.sqlite.inspection import DatabaseFacts, Orphans, counts, facts, orphans, stored_size
-
 from .damage import Check, Recovered, quick_check, recover
+from .inspection import DatabaseFacts, Orphans, counts, facts, orphans, stored_size
 from .store import SqliteStore
 
 __all__ = [

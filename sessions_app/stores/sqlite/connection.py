@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sessions_app.stores.base import ErrorKind, StoreError
+from sessions_app.stores.ground import ErrorKind, StoreError
 
 MAX_VALUE_BYTES = 512 * 1024 * 1024
 """The longest single value that is read; SQLite answers "too big" beyond it."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sessions_app.stores.base import StoreError
+from sessions_app.stores.ground import StoreError
 
 from .connection import escaping_text, explained, harden, open_reader, quoted, time_limit
 from .schema import Table, probe

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sessions_app.stores.sqlite.connection import quoted
-
-if TYPE_CHECKING:
-    from sessions_app.stores.sqlite.store import SqliteStore
+from .connection import quoted
+from .store import SqliteStore
 
 ORPHAN_CAP = 1_000
 """Orphans are listed up to this many of each kind."""

@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.model import V1, V2, DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.stores.base import (
-    About,
-    Applied,
     Hook,
     Mark,
     Problem,
@@ -20,10 +18,8 @@ from sessions_app.stores.base import (
     StoreError,
     files_state,
     fingerprint,
-    no_hook,
 )
-from sessions_app.stores.holders import Holder, LockState, database_files, holders, lock_state
-from sessions_app.stores.journal import Journal
+from sessions_app.stores.holders import Holder, database_files, holders
 
 from .connection import escaping_text, explained, open_reader, quoted, time_limit
 from .schema import Schema, Table, probe
@@ -41,8 +37,7 @@ class SqliteStore(Store):
 
     kind = "sqlite"
     writable = True
-    restoring = False
-    """The write at hand takes an earlier one back, so rows may again belong nowhere, as they did before it."""
+    transactional = True
 
     def __init__(self, path: Path, read_seconds: float = READ_SECONDS) -> None:
         super().__init__(path)
@@ -125,24 +120,8 @@ class SqliteStore(Store):
     def holders(self) -> list[Holder]:
         return holders(database_files(self.path))
 
-    def locks(self) -> LockState:
-        """Whether another process is writing just now."""
-        return lock_state(self.path)
-
-    def apply(
-        self,
-        changes: Sequence[RowChange],
-        *,
-        journal: Journal | None,
-        about: About | None = None,
-        expect: Mapping[str, str] | None = None,
-        at: Hook = no_hook,
-    ) -> Applied:
-        self.restoring = about is not None and bool(about.undoes)
-        return super().apply(changes, journal=journal, about=about, expect=expect, at=at)
-
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
-        return write(self, net, expect, at)
+        return write(self.path, net, expect, at, read=self.read, restoring=self.restoring)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -283,10 +262,10 @@ class SqliteStore(Store):
     def _found_dialects(self) -> tuple[DialectName, ...]:
         found: list[DialectName] = []
         if self._any("message"):
-            found.append("opencode-v1")
+            found.append(V1)
         if self._any("session_message"):
-            found.append("opencode-v2")
-        return tuple(found) or (("opencode-v1",) if self.schema.has("message") else ("opencode-v2",))
+            found.append(V2)
+        return tuple(found) or ((V1,) if self.schema.has("message") else (V2,))
 
     def _any(self, name: str) -> bool:
         return self.schema.has(name) and bool(self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 1"))

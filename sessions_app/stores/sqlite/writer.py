@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
-from sessions_app.stores.base import Hook, StoreError
 from sessions_app.stores.changes import (
     WRITABLE_TABLES,
     Difference,
@@ -27,12 +27,10 @@ from sessions_app.stores.changes import (
     row_id,
     same_row,
 )
+from sessions_app.stores.ground import Hook, StoreError
 
 from .connection import escaping_text, explained, open_writer, quoted, time_limit
 from .schema import Schema, Table, probe
-
-if TYPE_CHECKING:
-    from .store import SqliteStore
 
 LOCK_SECONDS = 0.8
 """The longest that other writers may wait for one repair: a lock of five seconds loses the client's prompt (format
@@ -44,20 +42,27 @@ _PARENTS = ("project", "session", "message")
 """Tables whose rows others point to: taking one out cascades."""
 
 
-def write(store: SqliteStore, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
-    """Write folded changes to the store's file; returns the seconds the write lock was held.
+type Read = Callable[[str], SessionRows]
+"""Reads a session as the file holds it now, by its id. Raises ``StoreError``."""
 
-    Raises ``GuardRefused`` or ``StoreError``; nothing is written then.
+
+def write(
+    path: Path, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook, *, read: Read, restoring: bool
+) -> float:
+    """Write folded changes to the database at ``path``; returns the seconds the write lock was held.
+
+    ``restoring``: an earlier write is taken back, so rows may again belong nowhere, as they did before it. Raises
+    ``GuardRefused`` or ``StoreError``; nothing is written then.
     """
-    connection = open_writer(store.path)
+    connection = open_writer(path)
     try:
         connection.text_factory = escaping_text
         writer = _Writer(connection, probe(connection))
         changes = writer.prepared(net)
-        if store.restoring and not any(change.after is None and change.table in _PARENTS for change in net):
+        if restoring and not any(change.after is None and change.table in _PARENTS for change in net):
             # Nothing here could cascade, and what is put back may never have fitted (rules 2.29).
             connection.execute("PRAGMA foreign_keys = OFF")
-        _begin(store, connection, expect)
+        _begin(read, connection, expect)
         started = time.monotonic()
         at("begun")
         try:
@@ -70,12 +75,12 @@ def write(store: SqliteStore, net: Sequence[RowChange], expect: Mapping[str, str
             raise
         return time.monotonic() - started
     except sqlite3.Error as error:
-        raise explained(error, store.path) from error
+        raise explained(error, path) from error
     finally:
         connection.close()
 
 
-def _begin(store: SqliteStore, connection: sqlite3.Connection, expect: Mapping[str, str]) -> None:
+def _begin(read: Read, connection: sqlite3.Connection, expect: Mapping[str, str]) -> None:
     """Take the write lock while the sessions still have the hashes of the plan.
 
     Hashing a long session takes longer than the lock may be held, so it is done before; SQLite's ``data_version`` then
@@ -83,14 +88,14 @@ def _begin(store: SqliteStore, connection: sqlite3.Connection, expect: Mapping[s
     """
     for _ in range(_OPTIMISTIC_CHECKS if expect else 0):
         seen = _data_version(connection)
-        _check_hashes(store, expect)
+        _check_hashes(read, expect)
         connection.execute("BEGIN IMMEDIATE")
         if _data_version(connection) == seen:
             return
         connection.rollback()
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _check_hashes(store, expect)
+        _check_hashes(read, expect)
     except BaseException:
         connection.rollback()
         raise
@@ -100,10 +105,10 @@ def _data_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
 
 
-def _check_hashes(store: SqliteStore, expect: Mapping[str, str]) -> None:
+def _check_hashes(read: Read, expect: Mapping[str, str]) -> None:
     for session_id, wanted in expect.items():
         try:
-            found = rows_hash(store.read(session_id))
+            found = rows_hash(read(session_id))
         except StoreError as error:
             if error.kind != "no-session":
                 raise

@@ -8,7 +8,8 @@ from django.http import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from sessions_app.models import Message
+from sessions_app.domain.dialects import named
+from sessions_app.models import Line, Message
 from sessions_app.selectors.history import repair_page
 from sessions_app.selectors.timeline import session_outline
 from sessions_app.services.handback.handing import WORDS, forms_of
@@ -45,14 +46,16 @@ def raw(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     """The session row, and its messages as stored, a page at a time."""
     session = load_session(session_id)
     number = page_number(request.GET)
-    total = Message.objects.filter(session=session).count()
+    kept: type[Line | Message] = Line if named(session.dialect).filed == Message.Table.LINE else Message
+    stored = kept._default_manager.filter(session=session)
+    total = stored.count()
     pages = max(1, -(-total // RAW_PER_PAGE))
     number = min(number, pages)
     start = (number - 1) * RAW_PER_PAGE
-    messages = Message.objects.filter(session=session).order_by("table", "position")[start : start + RAW_PER_PAGE]
+    page = stored.order_by(*(() if kept is Line else ("table",)), "position")[start : start + RAW_PER_PAGE]
     context = session_shell(request, session_id, "raw") | {
         "row_text": json.dumps(session.stored_row, indent=2, ensure_ascii=False, default=repr),
-        "messages_stored": [(message, str(message.value)[:20_000]) for message in messages],
+        "messages_stored": [(row, str(row.value)[:20_000]) for row in page],
         "number": number,
         "pages": pages,
         "total": total,

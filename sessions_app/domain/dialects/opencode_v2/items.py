@@ -39,6 +39,7 @@ class _InRow(Part):
 
     @property
     def raw(self) -> str:
+        """The item's text as it stands in its row."""
         stored = self.row.get("data") if self.row is not None else ""
         return item_texts(stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored)[self.index]
 
@@ -48,16 +49,24 @@ class _InRow(Part):
 
 
 class TextItem(_InRow, TextPart):
+    """A text of an assistant row."""
+
     __slots__ = ()
 
 
 class ReasoningItem(_InRow, ReasoningPart):
+    """The reasoning of an assistant row."""
+
     __slots__ = ()
 
 
 class ToolItem(_InRow, ToolPart):
+    """A tool call of an assistant row."""
+
     __slots__ = ()
 
 
 class OtherItem(_InRow, OtherPart):
+    """Any other item of an assistant row."""
+
     __slots__ = ()

@@ -41,21 +41,25 @@ def expected(what: str, value: Any) -> Mismatch:
 
 
 def text(value: Any) -> None:
+    """A string. Raises ``Mismatch``, as every check."""
     if type(value) is not str:
         raise expected("string", value)
 
 
 def number(value: Any) -> None:
+    """A number. Raises ``Mismatch``, as every check."""
     if type(value) is not int and not isinstance(value, float):
         raise expected("number", value)
 
 
 def boolean(value: Any) -> None:
+    """A boolean. Raises ``Mismatch``, as every check."""
     if type(value) is not bool:
         raise expected("boolean", value)
 
 
 def record(value: Any) -> None:
+    """A JSON object. Raises ``Mismatch``, as every check."""
     if type(value) is not dict:
         raise expected("object", value)
 
@@ -76,6 +80,7 @@ _PLAIN: dict[Check, type] = {text: str, number: int, boolean: bool, record: dict
 
 
 def literal(*words: str) -> Check:
+    """One of these strings."""
     what = " | ".join(jsjson.dumps(word) for word in words)
 
     def check(value: Any) -> None:
@@ -97,6 +102,8 @@ def records(check: Check) -> Check:
 
 
 def array(check: Check, *, filled: bool = False) -> Check:
+    """An array whose every item passes ``check``; with ``filled`` it has one at least."""
+
     def checked(value: Any) -> None:
         if type(value) is not list:
             raise expected("array", value)
@@ -113,6 +120,7 @@ def array(check: Check, *, filled: bool = False) -> Check:
 
 
 def struct(required: dict[str, Check], optional: dict[str, Check] | None = None) -> Check:
+    """An object with these members; others are let through, as the client does."""
     # Most values are of a plain type, which is told without a call.
     needs = tuple((key, _PLAIN.get(check), check) for key, check in required.items())
     may = {key: (_PLAIN.get(check), check) for key, check in (optional or {}).items()}

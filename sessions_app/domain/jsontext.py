@@ -1,5 +1,9 @@
-"""JSON text by its pieces: where members begin and end, so that rows keep the text they were written with (design
-4)."""
+"""The one scanner of JSON text: where members and items begin and end, so that rows keep the text they were written
+with (docs/contract/design.md#4).
+
+``value_end`` reads a value, ``passed`` only finds its end: inside what it passes over, brackets and strings are looked
+at and nothing else. ``members`` and ``items`` take either. Everything that does not fit raises ``NotJson``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,10 @@ from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-define
 from typing import Any, NamedTuple
 
 _SPACE = re.compile(r"[ \t\n\r]*").match
+_STRING_PATTERN = r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"'
+_STRING = re.compile(_STRING_PATTERN).match
+_SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null").match
+_TOKEN = re.compile(r"[\[\]{}]|" + _STRING_PATTERN)
 _CUT_TAIL = re.compile(r"(?:-|t|tr|tru|f|fa|fal|fals|n|nu|nul|\\u?[0-9a-fA-F]{0,3})\Z")
 _LONGEST_INT = 4_000
 
@@ -24,8 +32,8 @@ _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=_numbe
 
 
 class Member(NamedTuple):
-    """A member of an object; ``start`` is at its key, ``value_start`` and ``end`` enclose its value, all offsets into
-    the text."""
+    """A member of an object, or an item of an array (``key`` ""); ``start`` is at its key, ``value_start`` and
+    ``end`` enclose its value, all offsets into the text. ``value`` is what the reader of values made of it."""
 
     key: str
     start: int
@@ -63,8 +71,13 @@ def encoded(text: str) -> bytes:
 
 
 def skip_space(text: str, at: int) -> int:
+    """The offset of what follows the white space at ``at``."""
     match = _SPACE(text, at)
     return at if match is None else match.end()
+
+
+type Reader = Callable[[str, int, str], tuple[Any, int]]
+"""Reads the value at an offset under a key: (what it makes of it, the offset behind it)."""
 
 
 def value_end(text: str, at: int) -> tuple[Any, int]:
@@ -79,43 +92,78 @@ def value_end(text: str, at: int) -> tuple[Any, int]:
         raise NotJson("Nested too deeply", text, at, cut=False) from None
 
 
-def members(
-    text: str, at: int, value: Callable[[str, int, str], tuple[Any, int]] | None = None
-) -> tuple[list[Member], int]:
-    """The members of the object at ``at`` and where it ends. ``value(text, at, key)`` reads a value its own way. Raises
+def passed(text: str, at: int) -> int:
+    """The offset behind the value at ``at``, which is not read: however deep it is nested, it costs no stack. Raises
     ``NotJson``."""
-    found: list[Member] = []
-    at = skip_space(text, _expect(text, at, "{"))
-    if text.startswith("}", at):
-        return found, at + 1
-    while True:
-        start = at
-        if not text.startswith('"', at):
-            raise _fault("Expected a key", text, at)
+    first = text[at : at + 1]
+    if first not in ("{", "["):
+        matched = (_STRING if first == '"' else _SCALAR)(text, at)
+        if matched is None:
+            raise _fault("Expected a value", text, at)
+        return matched.end()
+    depth = 0
+    for token in _TOKEN.finditer(text, at):
+        if (mark := text[token.start()]) in "{[":
+            depth += 1
+        elif mark in "}]":
+            depth -= 1
+            if not depth:
+                return token.end()
+    raise NotJson(f"Nothing closes {first}", text, at, cut=True)
+
+
+def members(text: str, at: int, value: Reader | None = None) -> tuple[list[Member], int]:
+    """The members of the object at ``at`` and where it ends. ``value`` reads a value its own way. Raises
+    ``NotJson``."""
+
+    def member(text: str, start: int) -> tuple[Member, int]:
+        if not text.startswith('"', start):
+            raise _fault("Expected a key", text, start)
         try:
-            key, at = scanstring(text, at + 1, True)
+            key, at = scanstring(text, start + 1, True)
         except JSONDecodeError as error:
             raise _fault(error.msg, text, error.pos) from None
         value_start = skip_space(text, _expect(text, skip_space(text, at), ":"))
         read, end = value_end(text, value_start) if value is None else value(text, value_start, key)
-        found.append(Member(key, start, value_start, end, read))
-        at = skip_space(text, end)
-        if text.startswith("}", at):
-            return found, at + 1
-        at = skip_space(text, _expect(text, at, ","))
+        return Member(key, start, value_start, end, read), end
+
+    return _listed(text, at, "{}", member)
 
 
 def items[T](text: str, at: int, item: Callable[[str, int], tuple[T, int]]) -> tuple[list[T], int]:
     """The items of the array at ``at``, each read by ``item``, and where it ends. Raises ``NotJson``."""
+    return _listed(text, at, "[]", item)
+
+
+def pieces(text: str, at: int) -> tuple[list[Member], int]:
+    """The members of the object, or the items of the array, that opens at ``at``, none of them read, and where it ends.
+    Raises ``NotJson`` where neither does."""
+    if text.startswith("[", at):
+        return items(text, at, _item)
+    return members(text, at, _unread)
+
+
+def _unread(text: str, at: int, key: str) -> tuple[None, int]:
+    return None, passed(text, at)
+
+
+def _item(text: str, at: int) -> tuple[Member, int]:
+    end = passed(text, at)
+    return Member("", at, at, end, None), end
+
+
+def _listed[T](text: str, at: int, brackets: str, one: Callable[[str, int], tuple[T, int]]) -> tuple[list[T], int]:
+    """What stands between two brackets, parted by commas, each read by ``one``."""
     found: list[T] = []
-    at = skip_space(text, _expect(text, at, "["))
-    if text.startswith("]", at):
+    closing = brackets[1]
+    at = skip_space(text, _expect(text, at, brackets[0]))
+    if text.startswith(closing, at):
         return found, at + 1
     while True:
-        read, at = item(text, at)
+        read, at = one(text, at)
         found.append(read)
         at = skip_space(text, at)
-        if text.startswith("]", at):
+        if text.startswith(closing, at):
             return found, at + 1
         at = skip_space(text, _expect(text, at, ","))
 
