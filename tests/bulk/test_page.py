@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from sessions_app.models import RepairBatch, Session, Source
-from tests.web.conftest import folded
+from tests.factories.people import folded
 
 from .store import dump
 
