@@ -210,7 +210,7 @@ def test_a_name_or_value_mistyped_is_told_by_the_page_and_never_repaired_by(
 
 
 def test_the_form_asks_for_every_field_that_has_a_label_and_carries_the_others(alice: Client, several: Source) -> None:
-    page = alice.get("/?health=blocked&holds=ses_1&has=stuck&model=gone%2Fmodel&sort=title").content.decode()
+    page = alice.get("/?health=blocked&holds=ses_1&has=stuck&model=gone%2Fmodel&sort=title").html
 
     form = page[page.index('<form id="filters"') : page.index("</form>", page.index('<form id="filters"'))]
     asked = set(re.findall(r'<(?:input|select)\s[^>]*name="(\w+)"', form))

@@ -90,7 +90,7 @@ def row(name: str, value: dict[str, Any] | None) -> PartRow:
         value=value,
         problem="" if value else "Expecting value: line 1 column 1 (char 0)",
         faults=(fault,) if name == "twin-at-fault" else (),
-        twin=Twin("A", 1, 2, "call_1", ("prt_2",), True) if name == "twin-at-fault" else None,
+        twin=Twin("A", 1, 2, "call_1", ("prt_2",)) if name == "twin-at-fault" else None,
         step=1,
         after_failed_attempt=name == "step-start-again",
     )
