@@ -9,6 +9,10 @@ READY_TO_RUN := .venv/.ready-to-run
 CLIENT_VERSION := 1.18.33
 CLIENT := .local/client/node_modules/.bin/opencode
 
+# Blocks are the tags of web/templatetags/components.py that end with end... .
+DJANGOFMT := --line-length 120 --indent-width 2 \
+	--custom-blocks partialdef,notice,card,panel,menu,nothing,danger,crumbs,table,post,hinted
+
 # What serve opens (default: opencode's own database, else bundled samples); more options for pytest; its processes.
 SERVE ?=
 ARGS ?=
@@ -75,11 +79,13 @@ check: setup
 
 lint: check
 	.venv/bin/ruff format --check .
+	.venv/bin/djangofmt $(DJANGOFMT) --check templates
 	find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --check
 
 format: setup
 	.venv/bin/ruff check --fix-only --quiet .
 	.venv/bin/ruff format .
+	.venv/bin/djangofmt $(DJANGOFMT) templates
 	find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade || true
 
 bench: setup

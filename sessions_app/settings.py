@@ -79,7 +79,11 @@ TEMPLATES = [
                 "django.template.context_processors.csp",
                 "sessions_app.web.context.chrome",
             ],
-            "builtins": ["sessions_app.web.templatetags.suture"],
+            "builtins": [
+                "django.contrib.humanize.templatetags.humanize",
+                "sessions_app.web.templatetags.components",
+                "sessions_app.web.templatetags.suture",
+            ],
         },
     }
 ]

@@ -133,6 +133,11 @@ class Outline:
         return tuple(fault for fault in self.faults if fault.note)
 
     @property
+    def other_table(self) -> str:
+        """The session's other history."""
+        return "session_message" if self.table == "message" else "message"
+
+    @property
     def messages(self) -> int:
         return sum(len(turn.messages) for turn in self.turns)
 

@@ -27,18 +27,6 @@ class Page[R]:
     def last(self) -> int:
         return self.first + len(self.rows) - 1
 
-    @property
-    def numbers(self) -> tuple[int | None, ...]:
-        """Page numbers to link, None for a gap."""
-        near = {1, 2, self.pages - 1, self.pages, self.number - 1, self.number, self.number + 1}
-        kept = sorted(number for number in near if 1 <= number <= self.pages)
-        found: list[int | None] = []
-        for number in kept:
-            if found and found[-1] is not None and number - found[-1] > 1:
-                found.append(None)
-            found.append(number)
-        return tuple(found)
-
 
 def paged[R](
     found: QuerySet[Any],

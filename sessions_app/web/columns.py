@@ -29,12 +29,16 @@ USUAL = ("model", "rejected", "findings", "parts", "size", "updated")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column head: its word, the query that sorts by it ("" = does not sort), and the direction in force."""
+    """A column head: its word, the address that sorts by it ("" = does not sort), and the direction in force."""
 
     word: str
-    query: str = ""
+    url: str = ""
     direction: str = ""
     css: str = ""
+
+    @property
+    def shape(self) -> str:
+        return {"ascending": "sort-up", "descending": "sort-down"}.get(self.direction, "")
 
 
 def chosen_columns(names: Iterable[str]) -> tuple[str, ...]:
@@ -58,8 +62,8 @@ def _head(wanted: SessionFilter, word: str, first: str, css: str, tail: str) -> 
         return Column(word, css=css)
     name = first.lstrip("-")
     if wanted["sort"].lstrip("-") != name:
-        return Column(word, wanted.to_query(sort=first) + tail, css=css)
+        return Column(word, f"?{wanted.to_query(sort=first)}{tail}", css=css)
     other = name if wanted["sort"].startswith("-") else f"-{name}"
     direction = "descending" if wanted["sort"].startswith("-") else "ascending"
     query = wanted.to_query(sort=other if other in SORTS else name) or "sort=health"
-    return Column(word, query + tail, direction, css)
+    return Column(word, f"?{query}{tail}", direction, css)

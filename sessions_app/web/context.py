@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 from django.http import HttpRequest
+
+HTMX = json.dumps(
+    {
+        "includeIndicatorStyles": False,
+        "allowEval": False,
+        "allowScriptTags": False,
+        "selfRequestsOnly": True,
+        "historyCacheSize": 0,
+        "scrollBehavior": "instant",
+    },
+    separators=(",", ":"),
+)
+"""htmx's settings: nothing that the strict policy forbids, and no transcript in the browser's storage."""
 
 THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
 SHORTCUTS = {"on": "On", "alt": "Only with Alt", "off": "Off"}
@@ -20,6 +34,7 @@ def preference(request: HttpRequest, name: str, allowed: dict[str, str]) -> str:
 def chrome(request: HttpRequest) -> dict[str, Any]:
     """Context processor."""
     return {
+        "htmx_config": HTMX,
         "now": dt.datetime.now(tz=dt.UTC),
         "theme": preference(request, "theme", THEMES),
         "themes": THEMES,

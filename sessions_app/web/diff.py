@@ -37,6 +37,23 @@ class Line:
     right: str = ""
     gap: int = 0
 
+    @property
+    def goes(self) -> bool:
+        """The left side is not on the right."""
+        return self.kind in ("removed", "changed")
+
+    @property
+    def comes(self) -> bool:
+        return self.kind in ("added", "changed")
+
+    @property
+    def left_css(self) -> str:
+        return "removed" if self.goes else ""
+
+    @property
+    def right_css(self) -> str:
+        return "added" if self.comes else "same-after" if self.kind == "same" else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Diff:

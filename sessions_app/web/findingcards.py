@@ -66,6 +66,11 @@ class FindingCard:
         return self.parts or self.messages
 
     @property
+    def least_safety(self) -> str:
+        """What has to be asked for so that a plan touches it: "" = nothing more than usual."""
+        return "" if self.safety == "safe" else "lossy"
+
+    @property
     def repairable(self) -> bool:
         return self.safety in ("safe", "lossy")
 
@@ -74,6 +79,36 @@ REJECTS = present.Look("blocked", "Rejects", "blocked")
 REJECTS_OTHERWISE = present.Look("blocked", "Rejects, for another reason", "unknown")
 WARNS = present.Look("risk", "May reject", "risk")
 ACCEPTS = present.Look("healthy", "Accepts", "healthy")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A protocol's verdict as a row; ``words`` are its first errors, ``more`` counts the others."""
+
+    protocol: str
+    url: str
+    own: bool
+    looks: tuple[present.Look, ...]
+    words: tuple[str, ...]
+    more: int = 0
+
+
+ANSWER_WORDS = 5
+
+
+def answers(verdicts: Iterable[Verdict], payload_url: str) -> list[Answer]:
+    """Every protocol's verdict, each with the way to what it would be sent."""
+    return [_answer(verdict, payload_url) for verdict in verdicts]
+
+
+def _answer(verdict: Verdict, payload_url: str) -> Answer:
+    url = f"{payload_url}?protocol={verdict.protocol}"
+    if verdict.accepted:
+        return Answer(verdict.protocol, url, verdict.own, (ACCEPTS,), ())
+    errors = [str(violation["error"]) for violation in verdict.violations[:ANSWER_WORDS]]
+    words = (*([verdict.refusal] if verdict.refusal else []), *errors)
+    more = max(0, len(verdict.violations) - ANSWER_WORDS)
+    return Answer(verdict.protocol, url, verdict.own, (REJECTS,), words, more)
 
 
 def finding_cards(

@@ -12,7 +12,7 @@ from sessions_app.selectors.savedviews import View
 @dataclass(frozen=True, slots=True)
 class ListTab:
     view: View
-    query: str
+    url: str
     active: bool
     edited: bool
     """It was opened, and other conditions are shown by now."""
@@ -28,6 +28,15 @@ class ListTabs:
     edited: bool
     tail: str
 
+    @property
+    def reset(self) -> str:
+        """The opened view as it was saved."""
+        return f"?{_query(self.view)}" if self.view else ""
+
+    @property
+    def change(self) -> str:
+        return f"Change “{self.view.name}”" if self.view else ""
+
 
 def list_tabs(wanted: SessionFilter, views: Sequence[View], opened: str) -> ListTabs:
     shown = wanted.to_query()
@@ -35,7 +44,7 @@ def list_tabs(wanted: SessionFilter, views: Sequence[View], opened: str) -> List
     active = next((view for view in same if view.key == opened), same[0] if same else None)
     base = active or next((view for view in views if view.key == opened), None)
     edited = base is not None and active is None
-    tabs = tuple(ListTab(view, _query(view), view is active, view is base and edited) for view in views)
+    tabs = tuple(ListTab(view, f"?{_query(view)}", view is active, view is base and edited) for view in views)
     kept = base is not None and base.key == opened
     return ListTabs(tabs, base, edited, f"&view={opened}" if kept else "")
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from sessions_app.domain import dialects
 from sessions_app.domain.wire.lowered import LoweringError
@@ -23,10 +25,14 @@ from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.web.partcards import OPEN_CHARACTERS, part_card
 
 from . import present
+from .addresses import address
 from .http import whole
+from .pager import step_pager
 from .text import plain, summary_line
 
 ORDERS = ("sent", "repaired")
+HEADINGS = {"sent": "Conversation as it is sent", "repaired": "Conversation after the repair"}
+NOTHING = {"sent": "Nothing can be sent", "repaired": "Nothing to compare"}
 PAGE = 200
 """Rows of one page."""
 
@@ -67,10 +73,46 @@ class OrderGroup:
     message: str
     cards: tuple[OrderCard, ...]
 
+    sent: bool = False
+    """The order is that of the request."""
+
+    @property
+    def css(self) -> str:
+        return "message-left-out" if self.sent and self.index is None else ""
+
+    @property
+    def label(self) -> str:
+        return f"Sent message {self.index}" if self.index is not None else f"Stored message {self.message}"
+
+    @property
+    def look(self) -> present.Look:
+        """Whose the message is."""
+        return present.role(self.role or "message")
+
+
+def order_segments(session_id: int, target: Mapping[str, Any], current: str, listed: str) -> list[present.Segment]:
+    """The ways to order a timeline, as links."""
+    provider = present.PROTOCOL.get(target.get("protocol", ""), target.get("protocol")) or "its provider"
+    stored = reverse("sessions_app:session", args=[session_id])
+    return [
+        present.Segment("As stored", stored + address({"list": listed}), not current),
+        *(
+            present.Segment(word, address({"order": order, "list": listed}), order == current)
+            for order, word in (("sent", f"As sent to {provider}"), ("repaired", "After proposed repair"))
+        ),
+    ]
+
 
 def order_context(request: HttpRequest, session: Session, order: str, now: datetime) -> dict[str, Any]:
     """Context of the other orders' page. ``problem`` says in words why there is nothing to show."""
-    context: dict[str, Any] = {"order": order, "problem": "", "groups": (), "order_total": 0}
+    context: dict[str, Any] = {
+        "order": order,
+        "problem": "",
+        "groups": (),
+        "order_total": 0,
+        "heading": HEADINGS[order],
+        "nothing_title": NOTHING[order],
+    }
     try:
         made = _sent(session, context) if order == "sent" else _repaired(session, now, context)
     except NoTarget as problem:
@@ -83,14 +125,14 @@ def order_context(request: HttpRequest, session: Session, order: str, now: datet
         return context
     number, pages = _page(request, made)
     rows = made.rows[(number - 1) * PAGE : number * PAGE]
+    base = urlencode({"order": order} | ({"list": request.GET["list"][:2000]} if request.GET.get("list") else {}))
     labels = [(STATES[state], count) for state, count in made.counts.items() if state in STATES]
     return context | {
-        "groups": tuple(_groups(rows)),
+        "groups": tuple(_groups(rows, order == "sent")),
         "order_total": len(made.rows),
         "labels": labels,
         "bookkeeping": made.bookkeeping,
-        "number": number,
-        "pages": pages,
+        "pager": step_pager(number, pages, base, label="Pages of the conversation"),
     }
 
 
@@ -122,14 +164,14 @@ def _page(request: HttpRequest, made: Order) -> tuple[int, int]:
     return at // PAGE + 1, pages
 
 
-def _groups(rows: Iterable[OrderRow]) -> Iterator[OrderGroup]:
+def _groups(rows: Iterable[OrderRow], sent: bool) -> Iterator[OrderGroup]:
     def home(row: OrderRow) -> tuple[int | None, str]:
         return row.index, "" if row.index is not None else row.message
 
     for (index, message), members in groupby(rows, key=home):
         mine = list(members)
         first = next((row.message for row in mine if row.message), message)
-        yield OrderGroup(index, mine[0].role, first, tuple(_card(row) for row in mine))
+        yield OrderGroup(index, mine[0].role, first, tuple(_card(row) for row in mine), sent)
 
 
 def _card(row: OrderRow) -> OrderCard:

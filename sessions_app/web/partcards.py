@@ -57,10 +57,6 @@ class PartCard:
     ansi: bool = False
 
     @property
-    def anchor(self) -> str:
-        return self.row.stored_id
-
-    @property
     def child(self) -> str:
         """The stored id of the session that a sub-agent worked in, "" for every other part."""
         metadata = _state(self.row.value or {}).get("metadata")

@@ -1,11 +1,13 @@
 """How a state looks: shape, word and tone, in that order of importance (no state is told by colour alone).
 
-Shapes are symbols of ``static/img/sprite.svg``; tones are the ``tone-*`` and ``ink-*`` classes of ``components.css``.
+Shapes are symbols of ``static/img/sprite.svg``; tones are the ``tone-*`` and ``ink-*`` classes of ``css/c/state.css``.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from django.utils.text import capfirst
 
 from sessions_app.selectors.filterfields import PROTOCOL_WORDS
 
@@ -14,6 +16,14 @@ class Look(NamedTuple):
     shape: str
     word: str
     tone: str
+
+
+class Segment(NamedTuple):
+    """One of a few choices side by side."""
+
+    word: str
+    url: str
+    current: bool
 
 
 UNKNOWN = Look("unscanned", "Unknown", "unknown")
@@ -110,6 +120,46 @@ _MARKS: tuple[tuple[str, Look], ...] = (
 )
 
 
+ROLE: dict[str, Look] = {"user": Look("user", "User", "user"), "assistant": Look("assistant", "Assistant", "other")}
+
+CHANGE: dict[str, Look] = {
+    "removed": Look("close", "Removed", "blocked"),
+    "added": Look("plus", "Added", "healthy"),
+    "changed": Look("repaired", "Changed", "repaired"),
+}
+
+CHECK: dict[str, Look] = {
+    "accepted": Look("healthy", "Accepted", "healthy"),
+    "rejected": Look("blocked", "Rejected", "blocked"),
+    "fails": Look("blocked", "Fails", "blocked"),
+    "may-fail": Look("risk", "May fail", "risk"),
+}
+
+DOUBT: dict[str, Look] = {
+    word: Look("risk", word, "risk") if word == "uncertain" else Look("blocked", word, "blocked")
+    for word in ("measured", "documented", "reported", "uncertain")
+}
+"""A provider's refusal, by how well its words are known."""
+
+NOTICE = {"blocked": "blocked", "risk": "risk", "repaired": "healthy", "healthy": "healthy"}
+"""The shape of a notice of a tone, where it says none."""
+
+_FAMILIES: dict[str, dict[str, Look]] = {
+    "health": HEALTH,
+    "severity": SEVERITY,
+    "safety": SAFETY,
+    "repair": REPAIR,
+    "job": JOB,
+    "status": TOOL_STATUS,
+    "probe": PROBE,
+    "compaction": COMPACTION,
+    "role": ROLE,
+    "change": CHANGE,
+    "check": CHECK,
+    "certainty": DOUBT,
+}
+
+
 CERTAINTY = {
     "measured": "seen on the wire",
     "documented": "documented by the vendor",
@@ -117,6 +167,16 @@ CERTAINTY = {
     "uncertain": "not certain",
 }
 """How well a provider's words are known."""
+
+
+def look(family: str, state: object) -> Look:
+    """The look of a state. One that nobody knows still says its own name."""
+    return _FAMILIES[family].get(str(state)) or UNKNOWN._replace(word=str(state) or "Unknown")
+
+
+def role(kind_name: str) -> Look:
+    """Whose a message is; its tone says on which side it stands."""
+    return ROLE.get(kind_name) or Look("part", capfirst(kind_name) or "Unreadable message", "other")
 
 
 def mark(rule: str, severity: str) -> Look:

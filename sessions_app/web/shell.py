@@ -15,6 +15,7 @@ from sessions_app.selectors.outline import ignored_findings
 from sessions_app.selectors.sessions import SessionDetail, neighbours, session_detail
 
 from . import present
+from .addresses import address
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,20 @@ def session_shell(request: HttpRequest, session_id: int, tab: str) -> dict[str, 
         "tab": tab,
         "keep": keep,
         "list_query": listed,
-        "previous_session": before,
-        "next_session": after,
+        "beside": {
+            "list": reverse("sessions_app:sessions") + (f"?{listed}" if listed else ""),
+            "previous": _beside(before, listed),
+            "next": _beside(after, listed),
+        },
         "session_sentence": _sentence(detail),
         "ignored_count": _ignored(session_id),
         "look": present.HEALTH.get(row.health, present.UNKNOWN),
     }
+
+
+def _beside(session_id: int | None, listed: str) -> str:
+    """The neighbour's address, "" where there is none."""
+    return reverse("sessions_app:session", args=[session_id]) + address({"list": listed}) if session_id else ""
 
 
 def _ignored(session_id: int) -> int:

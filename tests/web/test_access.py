@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from sessions_app.models import Part, Session, Source
 from sessions_app.web.urls import urlpatterns
+from tests.factories.people import folded
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,7 +84,7 @@ def test_an_account_without_permissions_hears_what_is_missing(nobody: Client, na
         nobody.post(address(name, NOTHING_THERE)) if name in POST_ONLY else nobody.get(address(name, NOTHING_THERE))
     )
     assert answer.status_code == 403
-    assert "Your account may not" in answer.content.decode()
+    assert "Your account may not" in answer.html
 
 
 @pytest.mark.parametrize("name", sorted(POST_ONLY))
@@ -103,7 +104,7 @@ def test_what_only_shows_something_takes_no_post(alice: Client, name: str) -> No
 def test_what_is_not_there_is_a_404_in_words(alice: Client, name: str) -> None:
     answer = alice.post(address(name, NOTHING_THERE)) if name in POST_ONLY else alice.get(address(name, NOTHING_THERE))
     assert answer.status_code == 404
-    assert "Not found" in answer.content.decode()
+    assert "Not found" in answer.html
 
 
 def test_who_may_only_look_sees_every_page_and_changes_nothing(
@@ -149,7 +150,7 @@ def test_a_form_without_its_token_is_refused_with_a_way_on(blocked: Session) -> 
     strict.login(username="nobody", password="nothing")
     answer = strict.post("/login/", {"username": "alice", "password": "alice"})
     assert answer.status_code == 403
-    assert "send the form once more" in answer.content.decode()
+    assert "send the form once more" in folded(answer.content.decode())
 
 
 def test_a_one_time_link_signs_in_once_and_only_when_its_button_is_pressed(db: None) -> None:
@@ -166,4 +167,4 @@ def test_a_one_time_link_signs_in_once_and_only_when_its_button_is_pressed(db: N
     assert client.get("/").status_code == 200
     again = late.post(link)
     assert again.status_code == 403
-    assert "used already" in again.content.decode()
+    assert "used already" in folded(again.content.decode())

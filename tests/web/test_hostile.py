@@ -102,7 +102,7 @@ def test_the_parser_sees_what_would_run() -> None:
 def test_nothing_of_a_transcript_becomes_markup_on_any_page(alice: Client, hostile: Session) -> None:
     for path in pages(hostile):
         answer = alice.get(path)
-        page = answer.content.decode()
+        page = answer.html
         assert answer.status_code == 200, path
         assert Elements(page).found == [], path
         assert "<img src=x" not in page, path
@@ -110,12 +110,12 @@ def test_nothing_of_a_transcript_becomes_markup_on_any_page(alice: Client, hosti
 
 def test_keys_are_masked_wherever_they_are_shown(alice: Client, hostile: Session) -> None:
     for path in pages(hostile):
-        assert KEY not in alice.get(path).content.decode(), path
-    assert "masked" in alice.get(f"/sessions/{hostile.pk}/").content.decode()
+        assert KEY not in alice.get(path).html, path
+    assert "masked" in alice.get(f"/sessions/{hostile.pk}/").html
 
 
 def test_terminal_colours_and_text_that_reads_backwards_are_made_harmless(alice: Client, hostile: Session) -> None:
-    page = alice.get(f"/sessions/{hostile.pk}/").content.decode()
+    page = alice.get(f"/sessions/{hostile.pk}/").html
 
     assert "\x1b" not in page
     assert "\u202e" not in page
@@ -182,8 +182,8 @@ def test_an_image_is_shown_only_after_it_is_asked_for(alice: Client) -> None:
     session = long_session(turns=1)
     number = image(session, "image/png", b"\x89PNG\r\n\x1a\n" + b"0" * 40)
 
-    timeline = alice.get(f"/sessions/{session.pk}/").content.decode()
-    shown = alice.get(f"/parts/{number}/image/0", headers={"HX-Request": "true"}).content.decode()
+    timeline = alice.get(f"/sessions/{session.pk}/").html
+    shown = alice.get(f"/parts/{number}/image/0", headers={"HX-Request": "true"}).html
 
     assert "<img" not in timeline
     assert f"/parts/{number}/image/0" in timeline
@@ -206,4 +206,4 @@ def test_what_is_no_safe_image_is_refused_in_words(alice: Client, mime: str, con
     answer = alice.get(f"/parts/{number}/image/0", headers={"HX-Request": "true"})
 
     assert answer.status_code == 200
-    assert "<img" not in answer.content.decode()
+    assert "<img" not in answer.html

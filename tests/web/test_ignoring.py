@@ -24,7 +24,7 @@ def test_an_ignored_finding_is_said_with_its_reason_and_health_stays(alice: Clie
     key = finding_of(blocked).key
 
     alice.post(f"/sessions/{blocked.pk}/ignore/", {"finding": key, "reason": "the vendor <b>knows</b>"})
-    page = alice.get(f"/sessions/{blocked.pk}/").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/").html
 
     assert "1 ignored" in page
     assert "Ignored by alice: the vendor &lt;b&gt;knows&lt;/b&gt;" in page
@@ -39,11 +39,11 @@ def test_it_outlives_a_scan_and_can_be_taken_back(alice: Client, blocked: Sessio
     alice.post(f"/sessions/{blocked.pk}/ignore/", {"finding": key, "reason": "known"})
 
     alice.post(f"/sessions/{blocked.pk}/scan/")
-    after_scan = alice.get(f"/sessions/{blocked.pk}/").content.decode()
+    after_scan = alice.get(f"/sessions/{blocked.pk}/").html
     alice.post(f"/sessions/{blocked.pk}/mind/", {"finding": key})
 
     assert "1 ignored" in after_scan
-    assert "1 ignored" not in alice.get(f"/sessions/{blocked.pk}/").content.decode()
+    assert "1 ignored" not in alice.get(f"/sessions/{blocked.pk}/").html
     assert AuditEntry.objects.filter(action="finding.minded").exists()
 
 
@@ -51,11 +51,11 @@ def test_until_a_day_means_until_that_day(alice: Client, blocked: Session) -> No
     key = finding_of(blocked).key
     today = dt.datetime.now(tz=dt.UTC).date()
     alice.post(f"/sessions/{blocked.pk}/ignore/", {"finding": key, "reason": "known", "until": today.isoformat()})
-    assert "1 ignored" in alice.get(f"/sessions/{blocked.pk}/").content.decode()
+    assert "1 ignored" in alice.get(f"/sessions/{blocked.pk}/").html
 
     IgnoredFinding.objects.update(until=today - dt.timedelta(days=1))
 
-    assert "1 ignored" not in alice.get(f"/sessions/{blocked.pk}/").content.decode()
+    assert "1 ignored" not in alice.get(f"/sessions/{blocked.pk}/").html
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_cannot_be_ignored_is_refused_in_words(
 ) -> None:
     answer = alice.post(f"/sessions/{blocked.pk}/ignore/", {"finding": finding_of(blocked).key} | sent, follow=True)
 
-    assert words in answer.content.decode()
+    assert words in answer.html
     assert not IgnoredFinding.objects.exists()
 
 
@@ -87,15 +87,15 @@ def secret(db: None) -> Part:
 
 @pytest.mark.parametrize("show", ["output", "input", "raw"])
 def test_a_mask_is_lifted_only_on_request_and_who_looked_is_kept(alice: Client, secret: Part, show: str) -> None:
-    hidden = alice.get(f"/parts/{secret.pk}/body?show={show}").content.decode()
+    hidden = alice.get(f"/parts/{secret.pk}/body?show={show}").html
     assert KEY not in hidden
     assert "What looks like a key is masked" in hidden
     assert not AuditEntry.objects.filter(action="secret.revealed").exists()
 
     shown = alice.post(f"/parts/{secret.pk}/reveal", {"show": show})
 
-    assert KEY in shown.content.decode()
-    assert "<b>" not in shown.content.decode()
+    assert KEY in shown.html
+    assert "<b>" not in shown.html
     assert shown["cache-control"] == "no-store"
     entry = AuditEntry.objects.get(action="secret.revealed")
     assert entry.sentence == "alice looked at a masked value in ses_secret"
@@ -103,5 +103,5 @@ def test_a_mask_is_lifted_only_on_request_and_who_looked_is_kept(alice: Client, 
 
 
 def test_who_may_only_look_is_not_offered_what_is_masked(victor: Client, secret: Part) -> None:
-    assert "audit trail" not in victor.get(f"/parts/{secret.pk}/body?show=output").content.decode()
+    assert "audit trail" not in victor.get(f"/parts/{secret.pk}/body?show=output").html
     assert victor.post(f"/parts/{secret.pk}/reveal", {"show": "output"}).status_code == 403

@@ -32,8 +32,8 @@ def rows_of(page: str) -> list[tuple[str, str]]:
 
 
 def test_the_sent_order_names_the_protocol_and_says_what_the_client_adds(alice: Client, blocked: Session) -> None:
-    stored = alice.get(f"/sessions/{blocked.pk}/").content.decode()
-    page = alice.get(f"/sessions/{blocked.pk}/?order=sent").content.decode()
+    stored = alice.get(f"/sessions/{blocked.pk}/").html
+    page = alice.get(f"/sessions/{blocked.pk}/?order=sent").html
 
     assert "As sent to OpenAI Chat" in stored
     assert "Added by the client: 1" in page
@@ -48,7 +48,7 @@ def test_what_a_provider_is_not_sent_stands_where_it_is_stored(
     session = Session.objects.get(source=attached(copied("think_nosig_tool")))
     reasoning = Part.objects.get(session=session, kind="reasoning")
 
-    page = alice.get(f"/sessions/{session.pk}/?order=sent").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/?order=sent").html
 
     rows = rows_of(page)
     assert [part for state, part in rows if state == "not-sent"] == [reasoning.stored_id]
@@ -64,7 +64,7 @@ def test_a_message_that_is_joined_to_the_one_before_says_so(
 ) -> None:
     session = Session.objects.get(source=attached(copied("v1_abort_patch_only_anth")))
 
-    page = alice.get(f"/sessions/{session.pk}/?order=sent").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/?order=sent").html
 
     assert [state for state, _ in rows_of(page)] == ["sent", "merged", "sent"]
 
@@ -72,7 +72,7 @@ def test_a_message_that_is_joined_to_the_one_before_says_so(
 def test_after_the_repair_the_losing_twin_is_shown_as_removed(alice: Client, blocked: Session) -> None:
     finding = Finding.objects.get(session=blocked, rule="duplicate-call-id-in-message")
 
-    page = alice.get(f"/sessions/{blocked.pk}/?order=repaired").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/?order=repaired").html
 
     states = {part: state for state, part in rows_of(page)}
     assert "removed" in {states[part] for part in finding.parts}
@@ -83,7 +83,7 @@ def test_after_the_repair_the_losing_twin_is_shown_as_removed(alice: Client, blo
 def test_a_healthy_session_has_nothing_to_compare(alice: Client, copied: Callable[[str], Path], data_dir: Path) -> None:
     session = Session.objects.get(source=attached(copied("clean")))
 
-    page = alice.get(f"/sessions/{session.pk}/?order=repaired").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/?order=repaired").html
 
     assert "No safe repair would change anything" in page
 

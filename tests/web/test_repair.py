@@ -42,7 +42,7 @@ def test_a_preview_says_what_changes_for_the_model_and_writes_nothing(
     before = rows(blocked.source.file)
 
     for view in ("conversation", "rows", "payload"):
-        page = alice.get(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, "view": view}).content.decode()
+        page = alice.get(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, "view": view}).html
         assert "After this repair" in page
         assert 'class="removed"' in page, view
     assert "Rejects" in page
@@ -53,13 +53,13 @@ def test_a_preview_says_what_changes_for_the_model_and_writes_nothing(
 def test_applying_and_undoing_works_with_plain_forms(alice: Client, blocked: Session, duplicate: Finding) -> None:
     address = f"/sessions/{blocked.pk}/repair/"
     before = rows(blocked.source.file)
-    fields = hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address)
+    fields = hidden(alice.get(address, {"finding": duplicate.key}).html, address)
 
     applied = alice.post(address, {**fields, "reason": "ticket 7"}, follow=True)
 
     repair = Repair.objects.get()
     assert applied.redirect_chain == [(f"/sessions/{blocked.pk}/?repaired={repair.public_id}", 302)]
-    assert "<strong>Repaired</strong> by alice" in applied.content.decode()
+    assert "<strong>Repaired</strong> by alice" in applied.html
     assert repair.reason == "ticket 7"
     assert len(rows(blocked.source.file)) == len(before) - 1
     blocked.refresh_from_db()
@@ -67,7 +67,7 @@ def test_applying_and_undoing_works_with_plain_forms(alice: Client, blocked: Ses
 
     undone = alice.post(f"/repairs/{repair.public_id}/undo/", follow=True)
 
-    assert "Taken back" in undone.content.decode()
+    assert "Taken back" in undone.html
     assert rows(blocked.source.file) == before
     blocked.refresh_from_db()
     assert blocked.health == "blocked"
@@ -77,13 +77,13 @@ def test_the_card_of_the_timeline_repairs_its_finding_at_once(
     alice: Client, blocked: Session, duplicate: Finding
 ) -> None:
     address = f"/sessions/{blocked.pk}/repair/"
-    fields = hidden(alice.get(f"/sessions/{blocked.pk}/").content.decode(), address)
+    fields = hidden(alice.get(f"/sessions/{blocked.pk}/").html, address)
 
     assert fields["finding"] == duplicate.key
     answer = alice.post(address, fields, headers={"HX-Request": "true", "HX-Target": "main"}, follow=True)
 
     assert answer.status_code == 200
-    assert 'id="main"' in answer.content.decode()
+    assert 'id="main"' in answer.html
     assert Repair.objects.get().state == "applied"
 
 
@@ -91,7 +91,7 @@ def test_a_session_that_changed_meanwhile_is_left_alone_and_the_change_is_told(
     alice: Client, blocked: Session, duplicate: Finding
 ) -> None:
     address = f"/sessions/{blocked.pk}/repair/"
-    fields = hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address)
+    fields = hidden(alice.get(address, {"finding": duplicate.key}).html, address)
     with closing(sqlite3.connect(blocked.source.file)) as connection, connection:
         connection.execute("UPDATE part SET data = replace(data, 'plan', 'plot')")
     changed = rows(blocked.source.file)
@@ -99,7 +99,7 @@ def test_a_session_that_changed_meanwhile_is_left_alone_and_the_change_is_told(
     answer = alice.post(address, fields)
 
     assert answer.status_code == 409
-    assert "Not applied" in answer.content.decode()
+    assert "Not applied" in answer.html
     assert rows(blocked.source.file) == changed
     assert not Repair.objects.filter(state="applied").exists()
 
@@ -108,7 +108,7 @@ def test_an_undo_that_would_overwrite_something_is_refused_with_what_changed(
     alice: Client, blocked: Session, duplicate: Finding
 ) -> None:
     address = f"/sessions/{blocked.pk}/repair/"
-    alice.post(address, hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address))
+    alice.post(address, hidden(alice.get(address, {"finding": duplicate.key}).html, address))
     repair = Repair.objects.get()
     change = repair.changes.get().change
     with closing(sqlite3.connect(blocked.source.file)) as connection, connection:
@@ -121,7 +121,7 @@ def test_an_undo_that_would_overwrite_something_is_refused_with_what_changed(
     answer = alice.post(f"/repairs/{repair.public_id}/undo/")
 
     assert answer.status_code == 409
-    assert "Not undone" in answer.content.decode()
+    assert "Not undone" in answer.html
     assert rows(blocked.source.file) == kept
 
 
@@ -130,27 +130,27 @@ def test_the_history_names_who_did_what_and_what_changed(alice: Client, blocked:
     alice.post(
         address,
         {
-            **hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address),
+            **hidden(alice.get(address, {"finding": duplicate.key}).html, address),
             "reason": "for Bob",
         },
     )
     repair = Repair.objects.get()
 
-    listed = alice.get("/repairs/", {"rule": "duplicate-call-id-in-message"}).content.decode()
-    detail = alice.get(f"/repairs/{repair.public_id}/").content.decode()
-    tab = alice.get(f"/sessions/{blocked.pk}/repairs/").content.decode()
+    listed = alice.get("/repairs/", {"rule": "duplicate-call-id-in-message"}).html
+    detail = alice.get(f"/repairs/{repair.public_id}/").html
+    tab = alice.get(f"/sessions/{blocked.pk}/repairs/").html
 
     assert "duplicate-call-id-in-message" in listed
     assert "for Bob" in detail
     assert "Removed" in detail
     assert repair.public_id in tab
-    assert "No repair matches" in alice.get("/repairs/", {"rule": "stuck-tool"}).content.decode()
+    assert "No repair matches" in alice.get("/repairs/", {"rule": "stuck-tool"}).html
 
 
 def test_a_choice_of_none_leaves_the_finding_alone(alice: Client, blocked: Session, duplicate: Finding) -> None:
     page = alice.get(
         f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, f"choice.{duplicate.key}": "none"}
-    ).content.decode()
+    ).html
 
     assert "Nothing would be changed" in page
     assert "left alone on request" in page
@@ -159,8 +159,8 @@ def test_a_choice_of_none_leaves_the_finding_alone(alice: Client, blocked: Sessi
 def test_the_payload_tab_shows_the_refusal_and_leads_to_the_part(
     alice: Client, blocked: Session, duplicate: Finding
 ) -> None:
-    page = alice.get(f"/sessions/{blocked.pk}/payload/").content.decode()
-    fixed = alice.get(f"/sessions/{blocked.pk}/payload/", {"fixes": "on"}).content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/payload/").html
+    fixed = alice.get(f"/sessions/{blocked.pk}/payload/", {"fixes": "on"}).html
 
     assert "Duplicate value for &#x27;tool_call_id&#x27;" in page
     assert any(f"?at={part}" in page for part in duplicate.parts)
@@ -170,7 +170,7 @@ def test_the_payload_tab_shows_the_refusal_and_leads_to_the_part(
 
 
 def test_the_command_holds_no_key_and_names_the_downloaded_file(alice: Client, blocked: Session) -> None:
-    page = alice.get(f"/sessions/{blocked.pk}/payload/").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/payload/").html
 
     assert "$OPENAI_API_KEY" in page
     assert "payload-openai-chat.json" in page
@@ -181,21 +181,21 @@ def test_the_command_holds_no_key_and_names_the_downloaded_file(alice: Client, b
 def test_a_pasted_error_lands_on_the_part(alice: Client, blocked: Session, duplicate: Finding) -> None:
     text = "Duplicate value for 'tool_call_id' of functions.todowrite:1 in message[4]"
 
-    with_session = alice.post("/locate/", {"error": text, "session": blocked.stored_id}).content.decode()
-    without = alice.post("/locate/", {"error": text}).content.decode()
+    with_session = alice.post("/locate/", {"error": text, "session": blocked.stored_id}).html
+    without = alice.post("/locate/", {"error": text}).html
 
     assert any(f"?at={part}" in with_session for part in duplicate.parts)
     assert f'href="/sessions/{blocked.pk}/' in without
-    assert "Not recognised" in alice.post("/locate/", {"error": "the cat sat on the mat"}).content.decode()
+    assert "Not recognised" in alice.post("/locate/", {"error": "the cat sat on the mat"}).html
 
 
 def test_the_files_of_a_repair_are_named_so_that_a_person_finds_them(
     alice: Client, blocked: Session, duplicate: Finding
 ) -> None:
     address = f"/sessions/{blocked.pk}/repair/"
-    alice.post(address, hidden(alice.get(address, {"finding": duplicate.key}).content.decode(), address))
+    alice.post(address, hidden(alice.get(address, {"finding": duplicate.key}).html, address))
 
-    detail = alice.get(f"/repairs/{Repair.objects.get().public_id}/").content.decode()
+    detail = alice.get(f"/repairs/{Repair.objects.get().public_id}/").html
 
     assert Path(blocked.source.file).name in detail
 
@@ -205,9 +205,9 @@ def test_a_session_that_only_a_choice_unblocks_says_so_and_leads_to_it(
 ) -> None:
     session = Session.objects.get(source=attached(copied("think_nosig_tool")))
 
-    page = alice.get(f"/sessions/{session.pk}/").content.decode()
-    safe = alice.get(f"/sessions/{session.pk}/repair/").content.decode()
-    lossy = alice.get(f"/sessions/{session.pk}/repair/?safety=lossy").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/").html
+    safe = alice.get(f"/sessions/{session.pk}/repair/").html
+    lossy = alice.get(f"/sessions/{session.pk}/repair/?safety=lossy").html
 
     assert "What blocks it needs a choice of yours." in page
     assert f'href="/sessions/{session.pk}/repair/?safety=lossy"' in page
@@ -222,7 +222,7 @@ def test_a_refusal_beside_the_part_at_fault_is_laid_to_its_finding(
     finding = Finding.objects.get(session=session, rule="thinking-unsigned")
     at = finding.parts[0]
 
-    page = alice.get(f"/sessions/{session.pk}/", {"at": at}).content.decode()
+    page = alice.get(f"/sessions/{session.pk}/", {"at": at}).html
     who = page[page.index("Who rejects it") : page.index("Proposed repair")]
 
     assert "Expected `thinking`" in who
@@ -233,7 +233,7 @@ def test_a_refusal_beside_the_part_at_fault_is_laid_to_its_finding(
 def test_the_steps_of_a_plan_say_what_is_done_where_and_why(
     alice: Client, blocked: Session, duplicate: Finding
 ) -> None:
-    page = alice.get(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key}).content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key}).html
     steps = re.search(r'<ol class="steps">(.*?)</ol>', page, re.DOTALL)
     assert steps is not None
     assert any(f"part {part}: " in steps[1] for part in duplicate.parts)

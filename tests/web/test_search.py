@@ -53,7 +53,7 @@ def test_a_phrase_in_any_text_leads_to_its_place(alice: Client) -> None:
     other = said("ses_other", "nothing of interest")
     session = said("ses_mine", "first words", "the Quick-brown fox\njumps over")
 
-    page = alice.get("/search/?q=quick+BROWN+fo").content.decode()
+    page = alice.get("/search/?q=quick+BROWN+fo").html
 
     assert found(page) == ["Quick-brown fo"]
     assert f"/sessions/{session.pk}/?find=quick+BROWN+fo&amp;at=prt_ses_mine_1#at-prt_ses_mine_1" in page
@@ -64,14 +64,14 @@ def test_a_phrase_in_any_text_leads_to_its_place(alice: Client) -> None:
 def test_what_is_escaped_in_stored_json_is_found(alice: Client, text: str) -> None:
     said("ses_mine", 'a line\njumps zażółć in C:\\new\\folder and they say "hi" loudly')
 
-    assert len(found(alice.get("/search/", {"q": text}).content.decode())) == 1
+    assert len(found(alice.get("/search/", {"q": text}).html)) == 1
 
 
 @pytest.mark.parametrize("word", ["text", "type", "role"])
 def test_names_of_json_members_are_no_words(alice: Client, word: str) -> None:
     said("ses_mine", "hello")
 
-    assert found(alice.get("/search/", {"q": word}).content.decode()) == []
+    assert found(alice.get("/search/", {"q": word}).html) == []
 
 
 def test_what_is_changed_or_removed_is_not_found_any_more(db: None) -> None:
@@ -118,8 +118,8 @@ def test_a_search_that_runs_out_of_time_says_how_far_it_came_and_goes_on(
     said("ses_new", "nothing", updated=2)
     said("ses_old", "the last quokka", updated=1)
 
-    first = alice.get("/search/?q=quokka").content.decode()
-    second = alice.get("/search/?q=quokka&from=1").content.decode()
+    first = alice.get("/search/?q=quokka").html
+    second = alice.get("/search/?q=quokka&from=1").html
 
     assert "No session holds “quokka” so far" in first
     assert "The 1 last updated of 2 sessions were read" in first
@@ -141,9 +141,9 @@ def test_a_common_word_costs_as_many_queries_as_a_rare_one(
 def test_one_session_is_searched_in_all_its_turns_and_stepped_through(alice: Client) -> None:
     session = said("ses_mine", *(f"turn {number} {'heron' if number % 100 == 7 else 'gull'}" for number in range(450)))
 
-    first = alice.get(f"/sessions/{session.pk}/?find=HERON").content.decode()
-    third = alice.get(f"/sessions/{session.pk}/?find=heron&match=3").content.decode()
-    around = alice.get(f"/sessions/{session.pk}/?find=heron&match=6").content.decode()
+    first = alice.get(f"/sessions/{session.pk}/?find=HERON").html
+    third = alice.get(f"/sessions/{session.pk}/?find=heron&match=3").html
+    around = alice.get(f"/sessions/{session.pk}/?find=heron&match=6").html
 
     assert "Place 1 of 5</strong>, turn 8" in first
     assert 'id="at-prt_ses_mine_7"' in first
@@ -157,8 +157,8 @@ def test_one_session_is_searched_in_all_its_turns_and_stepped_through(alice: Cli
 def test_enter_goes_on_and_another_text_begins_anew(alice: Client) -> None:
     session = said("ses_mine", "heron", "heron", "gull heron", "gull")
 
-    onwards = alice.get(f"/sessions/{session.pk}/?find=heron&was=heron&match=2").content.decode()
-    anew = alice.get(f"/sessions/{session.pk}/?find=gull&was=heron&match=2").content.decode()
+    onwards = alice.get(f"/sessions/{session.pk}/?find=heron&was=heron&match=2").html
+    anew = alice.get(f"/sessions/{session.pk}/?find=gull&was=heron&match=2").html
 
     assert "Place 2 of 3" in onwards
     assert "Place 1 of 2" in anew
@@ -167,13 +167,13 @@ def test_enter_goes_on_and_another_text_begins_anew(alice: Client) -> None:
 def test_what_a_session_does_not_hold_is_said(alice: Client) -> None:
     session = said("ses_mine", "hello")
 
-    assert "is nowhere in this session" in alice.get(f"/sessions/{session.pk}/?find=heron").content.decode()
+    assert "is nowhere in this session" in alice.get(f"/sessions/{session.pk}/?find=heron").html
 
 
 def test_markup_that_is_searched_for_stays_text(alice: Client) -> None:
     session = said("ses_mine", "<script>alert(1)</script>")
 
-    page = alice.get(f"/sessions/{session.pk}/", {"find": "<script>alert"}).content.decode()
+    page = alice.get(f"/sessions/{session.pk}/", {"find": "<script>alert"}).html
 
     assert "<script>alert" not in page
     assert "Place 1 of 1" in page
@@ -182,4 +182,4 @@ def test_markup_that_is_searched_for_stays_text(alice: Client) -> None:
 def test_the_list_offers_to_search_inside(alice: Client) -> None:
     said("ses_mine", "hello")
 
-    assert 'href="/search/?q=heron"' in alice.get("/?q=heron").content.decode()
+    assert 'href="/search/?q=heron"' in alice.get("/?q=heron").html

@@ -44,7 +44,7 @@ def session_of(*messages: dict, parts: dict | None = None) -> Session:
 
 
 def gaps(client: Client, session: Session) -> list[str]:
-    page = client.get(f"/sessions/{session.pk}/").content.decode()
+    page = client.get(f"/sessions/{session.pk}/").html
     return [re.sub(r"<[^>]+>", "", text).strip() for text in re.findall(r'<div class="gap[^"]*">(.*?)</div>', page)]
 
 
@@ -78,10 +78,10 @@ def test_a_sub_agent_stands_at_the_call_that_started_it_with_its_health(alice: C
         "state": {"status": "completed", "metadata": {"sessionId": "ses_child"}},
     }
     session = session_of({"kind": "user"}, {}, parts={1: call})
-    before = alice.get(f"/sessions/{session.pk}/").content.decode()
+    before = alice.get(f"/sessions/{session.pk}/").html
     child = factories.session(session.source, "ses_child", title="the helper", health="blocked", blocked_count=2)
 
-    page = alice.get(f"/sessions/{session.pk}/").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/").html
 
     assert "is not in this source" in before
     card = page.split("Sub-agent session</strong>")[1].split("</div>")[0]
@@ -104,7 +104,7 @@ def test_a_job_that_waits_for_a_worker_says_that_none_is_running(alice: Client, 
     batch = RepairBatch.objects.create(state="queued", total=1, created_at=now, results=[])
     WorkerBeat.objects.create(worker_id="w", started_at=now, beat_at=now - timedelta(seconds=1 if alive else 60))
 
-    pages = [alice.get(f"/{path}/").content.decode() for path in (f"sources/{source.pk}", f"bulk/{batch.public_id}")]
+    pages = [alice.get(f"/{path}/").html for path in (f"sources/{source.pk}", f"bulk/{batch.public_id}")]
 
     assert ["No worker is running" in page for page in pages] == [not alive] * 2
     assert 'data-percent="0"' in pages[0]
@@ -114,4 +114,4 @@ def test_where_jobs_run_at_once_no_worker_is_missed(alice: Client) -> None:
     source = factories.source()
     ImportJob.objects.create(source=source, state="running", total=4, created_at=timezone.now())
 
-    assert "No worker is running" not in alice.get(f"/sources/{source.pk}/").content.decode()
+    assert "No worker is running" not in alice.get(f"/sources/{source.pk}/").html

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_path_is_attached_read_and_shown(alice: Client, copied: Callable[[str], Path], data_dir: Path) -> None:
     answer = alice.post("/sources/attach/", {"path": str(copied(BLOCKED))}, follow=True)
 
-    page = answer.content.decode()
+    page = answer.html
     assert "1 of 1 session read and scanned" in page
     assert Session.objects.get().health == "blocked"
 
@@ -39,8 +39,8 @@ def test_what_cannot_be_attached_is_said_beside_the_field_and_nothing_is_kept(
     answer = alice.post("/sources/attach/", {"path": path})
 
     assert answer.status_code == 422
-    assert 'id="path-problem"' in answer.content.decode()
-    assert words in answer.content.decode()
+    assert 'id="path-problem"' in answer.html
+    assert words in answer.html
     assert not Source.objects.exists()
 
 
@@ -74,7 +74,7 @@ def test_an_upload_that_is_no_store_is_refused_in_words(alice: Client, data_dir:
     answer = alice.post("/sources/upload/", {"file": SimpleUploadedFile("x.db", content)})
 
     assert answer.status_code == 422
-    assert 'id="file-problem"' in answer.content.decode()
+    assert 'id="file-problem"' in answer.html
     assert not Source.objects.exists()
 
 
@@ -82,7 +82,7 @@ def test_sending_no_file_says_so(alice: Client, data_dir: Path) -> None:
     answer = alice.post("/sources/upload/", {})
 
     assert answer.status_code == 422
-    assert "Choose a file first" in answer.content.decode()
+    assert "Choose a file first" in answer.html
 
 
 def test_progress_is_polled_while_it_runs_and_the_page_is_made_anew_at_its_end(alice: Client, source: Source) -> None:
@@ -94,13 +94,13 @@ def test_progress_is_polled_while_it_runs_and_the_page_is_made_anew_at_its_end(a
     ImportJob.objects.filter(pk=job.pk).update(state="done", done=1)
     ended = alice.get(f"/sources/{source.pk}/", headers=asking)
 
-    assert 'hx-trigger="every 1s"' in running.content.decode()
-    assert "<html" not in running.content.decode()
+    assert 'hx-trigger="every 1s"' in running.html
+    assert "<html" not in running.html
     assert (ended["HX-Refresh"], ended.content) == ("true", b"")
 
 
 def test_a_source_that_was_read_leads_to_its_only_session(alice: Client, source: Source) -> None:
-    page = alice.get(f"/sources/{source.pk}/").content.decode()
+    page = alice.get(f"/sources/{source.pk}/").html
     session = Session.objects.get(source=source)
 
     assert f'<a href="/sessions/{session.pk}/">Open the session</a>' in page
@@ -116,12 +116,12 @@ def test_deleting_needs_its_tick_and_leaves_the_file(alice: Client, source: Sour
 
     assert not Source.objects.exists()
     assert path.exists()
-    assert "Deleted" in answer.content.decode()
+    assert "Deleted" in answer.html
 
 
 def test_theme_and_shortcuts_are_rendered_by_the_server(alice: Client) -> None:
     alice.post("/preferences/", {"theme": "dark", "shortcuts": "off", "next": "/help/"})
-    page = alice.get("/help/").content.decode()
+    page = alice.get("/help/").html
 
     assert 'data-theme="dark"' in page
     assert 'data-shortcuts="off"' in page
@@ -135,6 +135,6 @@ def test_a_preference_leads_back_only_to_this_site(alice: Client) -> None:
 def test_help_explains_every_rule(alice: Client) -> None:
     from sessions_app.domain.rules import REGISTRY
 
-    page = alice.get("/help/").content.decode()
+    page = alice.get("/help/").html
 
     assert all(f'id="{code}"' in page for code in REGISTRY)

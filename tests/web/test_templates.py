@@ -73,7 +73,7 @@ def test_every_address_that_a_template_names_exists() -> None:
     named = {
         (template.name, name)
         for template in TEMPLATES
-        for name in re.findall(r"""{% url ["']([\w:-]+)["']""", template.read_text())
+        for name in re.findall(r"""{% (?:url|post|bar_link) ["']([\w:-]+)["']""", template.read_text())
     }
     known = {key for key in resolver.reverse_dict if isinstance(key, str)}
     for space, (_, nested) in resolver.namespace_dict.items():

@@ -21,7 +21,7 @@ def order(page: str) -> list[str]:
 
 
 def test_it_opens_at_the_first_fault_and_marks_both_twins_in_words(alice: Client, blocked: Session) -> None:
-    page = alice.get(f"/sessions/{blocked.pk}/").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/").html
     finding = Finding.objects.get(session=blocked, rule="duplicate-call-id-in-message")
 
     assert "Duplicate A (1 of 2)" in page
@@ -34,11 +34,11 @@ def test_it_opens_at_the_first_fault_and_marks_both_twins_in_words(alice: Client
 def test_parts_stand_in_stored_order(alice: Client, blocked: Session) -> None:
     stored = list(Part.objects.filter(session=blocked).order_by("position").values_list("stored_id", flat=True))
 
-    assert order(alice.get(f"/sessions/{blocked.pk}/").content.decode()) == stored
+    assert order(alice.get(f"/sessions/{blocked.pk}/").html) == stored
 
 
 def test_an_id_that_is_gone_is_said_and_the_rest_is_shown(alice: Client, blocked: Session) -> None:
-    page = alice.get(f"/sessions/{blocked.pk}/?at=prt_gone").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/?at=prt_gone").html
 
     assert "prt_gone</code> is not in this session any more" in page
     assert order(page)
@@ -128,7 +128,7 @@ def test_a_turn_longer_than_a_window_is_shown_in_slices(db: None) -> None:
 def test_the_place_that_is_asked_for_is_in_the_window(alice: Client) -> None:
     session = long_session(turns=400)
 
-    page = alice.get(f"/sessions/{session.pk}/?at=prt_00200u00000").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/?at=prt_00200u00000").html
 
     assert "answer 200.0" in page
     assert "answer 20.0" not in page
@@ -140,8 +140,8 @@ def test_later_turns_come_as_a_fragment_for_htmx_and_as_a_page_for_everybody_els
     session = long_session(turns=300)
     address = f"/sessions/{session.pk}/?from=200"
 
-    part = alice.get(address, headers={"HX-Request": "true", "HX-Target": "later"}).content.decode()
-    whole = alice.get(address).content.decode()
+    part = alice.get(address, headers={"HX-Request": "true", "HX-Target": "later"}).html
+    whole = alice.get(address).html
 
     assert part.lstrip().startswith("<section")
     assert "<html" not in part
@@ -161,10 +161,10 @@ def test_a_long_session_costs_as_many_queries_as_a_short_one(
 
 def test_a_body_is_fetched_when_it_is_opened_and_is_a_page_without_htmx(alice: Client, blocked: Session) -> None:
     tool = Part.objects.filter(session=blocked, kind="tool", status="completed").first()
-    timeline = alice.get(f"/sessions/{blocked.pk}/").content.decode()
+    timeline = alice.get(f"/sessions/{blocked.pk}/").html
 
-    part = alice.get(f"/parts/{tool.pk}/body?show=output", headers={"HX-Request": "true"}).content.decode()
-    whole = alice.get(f"/parts/{tool.pk}/body?show=output").content.decode()
+    part = alice.get(f"/parts/{tool.pk}/body?show=output", headers={"HX-Request": "true"}).html
+    whole = alice.get(f"/parts/{tool.pk}/body?show=output").html
 
     assert f"/parts/{tool.pk}/body?show=output" in timeline
     assert "<html" not in part
@@ -183,7 +183,7 @@ def test_a_part_that_does_not_decode_is_shown_raw_and_the_rest_works(alice: Clie
     session = long_session(turns=3)
     Part.objects.filter(session=session, stored_id="prt_00001a00000").update(data='{"type":"text","te', kind="")
 
-    page = alice.get(f"/sessions/{session.pk}/").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/").html
 
     assert "Unreadable part" in page
     assert "Not JSON" in page
@@ -195,6 +195,6 @@ def test_the_download_of_a_part_is_byte_for_byte(alice: Client, blocked: Session
 
     answer = alice.get(f"/parts/{part.pk}/?download=1")
 
-    assert answer.content.decode() == part.value
+    assert answer.html == part.value
     assert answer["x-content-type-options"] == "nosniff"
     assert "attachment" in answer["content-disposition"]

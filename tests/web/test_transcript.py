@@ -12,6 +12,7 @@ from django.utils.html import escape
 from sessions_app.domain.wire.target import make_target
 from sessions_app.models import Finding, Part, Session
 from sessions_app.web.curl import powershell_command
+from tests.factories.people import folded
 from tests.web.test_timeline import long_session
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -34,7 +35,7 @@ def hostile(session: Session) -> Part:
 
 
 def test_paper_has_the_findings_first_states_as_words_and_every_body(alice: Client, blocked: Session) -> None:
-    page = alice.get(f"/sessions/{blocked.pk}/?print=1").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/?print=1").html
     finding = Finding.objects.filter(session=blocked, severity="blocked")[0]
 
     assert page.index("Findings (") < page.index("Turn 1")
@@ -43,7 +44,7 @@ def test_paper_has_the_findings_first_states_as_words_and_every_body(alice: Clie
     for part in Part.objects.filter(session=blocked, kind="tool"):
         assert part.stored_id in page
         state = json.loads(str(part.value))["state"]
-        assert escape(str(state.get("output") or state.get("error")).strip()) in page
+        assert folded(escape(str(state.get("output") or state.get("error")).strip())) in page
     assert "by alice" in page
     assert "<details" not in page.split('class="middle-page stack printed"')[1].split("</main>")[0]
 
@@ -55,13 +56,13 @@ def test_paper_says_what_it_leaves_out(alice: Client, blocked: Session) -> None:
 
     assert "1,000 more characters are not printed" in alice.get(
         f"/sessions/{blocked.pk}/?print=1"
-    ).content.decode()  # fmt: skip
+    ).html  # fmt: skip
 
 
 def test_paper_shows_hostile_text_as_text(alice: Client, blocked: Session) -> None:
     hostile(blocked)
 
-    page = alice.get(f"/sessions/{blocked.pk}/?print=1").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/?print=1").html
 
     assert "<script>alert" not in page
     assert KEY not in page
@@ -118,7 +119,7 @@ def test_bedrock_has_no_powershell_command() -> None:
 
 
 def test_the_payload_tab_offers_both_shells(alice: Client, blocked: Session) -> None:
-    page = alice.get(f"/sessions/{blocked.pk}/payload/").content.decode()
+    page = alice.get(f"/sessions/{blocked.pk}/payload/").html
 
     assert "curl " in page
     assert "Invoke-RestMethod" in page

@@ -45,11 +45,11 @@ def listed(db: None) -> Session:
     ],
 )
 def test_the_tab_of_a_filter_is_found_by_what_it_shows(alice: Client, listed: Session, query: str, tab: str) -> None:
-    assert tabs(alice.get(f"/{query}").content.decode())[1] == [tab]
+    assert tabs(alice.get(f"/{query}").html)[1] == [tab]
 
 
 def test_a_filter_that_no_view_has_is_on_no_tab(alice: Client, listed: Session) -> None:
-    assert tabs(alice.get("/?q=one").content.decode())[1] == []
+    assert tabs(alice.get("/?q=one").html)[1] == []
 
 
 def test_a_view_is_saved_opened_edited_saved_again_and_reset(alice: Client, listed: Session) -> None:
@@ -57,8 +57,8 @@ def test_a_view_is_saved_opened_edited_saved_again_and_reset(alice: Client, list
         "/views/save/", {"name": "  My   own ", "query": "q=one&sort=-size", "column": ["size", "nonsense"]}
     )
     view = SavedView.objects.get()
-    opened = alice.get(saved["location"]).content.decode()
-    edited = alice.get(f"/?q=two&view={view.pk}").content.decode()
+    opened = alice.get(saved["location"]).html
+    edited = alice.get(f"/?q=two&view={view.pk}").html
 
     assert saved["location"] == f"/?q=one&sort=-size&view={view.pk}"
     assert (view.name, view.columns) == ("My own", ["size"])
@@ -77,7 +77,7 @@ def test_only_the_owner_sees_changes_and_deletes_a_view_unless_it_is_shared(
     alice.post("/views/save/", {"name": "for all", "query": "q=two", "shared": "yes"})
     secret, shared = SavedView.objects.order_by("query")
 
-    seen = tabs(victor.get("/").content.decode())[0]
+    seen = tabs(victor.get("/").html)[0]
 
     assert "for all" in seen
     assert "secret" not in seen
@@ -85,7 +85,7 @@ def test_only_the_owner_sees_changes_and_deletes_a_view_unless_it_is_shared(
         assert victor.post(f"/views/{view.pk}/change/", {"name": "mine now"}).status_code == 404
         assert victor.post(f"/views/{view.pk}/delete/").status_code == 404
     alice.post(f"/views/{shared.pk}/change/", {"name": "only mine"})
-    assert "only mine" not in tabs(victor.get("/").content.decode())[0]
+    assert "only mine" not in tabs(victor.get("/").html)[0]
     alice.post(f"/views/{shared.pk}/delete/")
     assert list(SavedView.objects.values_list("name", flat=True)) == ["secret"]
 
@@ -94,7 +94,7 @@ def test_only_the_owner_sees_changes_and_deletes_a_view_unless_it_is_shared(
 def test_a_view_without_a_name_is_refused_in_words(alice: Client, listed: Session, name: str) -> None:
     answer = alice.post("/views/save/", {"name": name, "query": "q=one"}, follow=True)
 
-    assert "A view needs a name" in answer.content.decode()
+    assert "A view needs a name" in answer.html
     assert not SavedView.objects.exists()
 
 
@@ -103,7 +103,7 @@ def test_two_views_of_one_owner_have_two_names(alice: Client, listed: Session) -
         alice.post("/views/save/", {"name": name, "query": f"q={name}"})
     second = SavedView.objects.get(name="second")
 
-    page = alice.post(f"/views/{second.pk}/change/", {"name": "first"}, follow=True).content.decode()
+    page = alice.post(f"/views/{second.pk}/change/", {"name": "first"}, follow=True).html
 
     assert "You have another view named" in page
     assert SavedView.objects.get(pk=second.pk).name == "second"
@@ -113,7 +113,7 @@ def test_conditions_that_no_longer_exist_are_named_and_the_rest_applies(listed: 
     user = User.objects.create_superuser("olga", password="olga")
     SavedView.objects.create(owner=user, name="old", query="q=one&colour=red&has=spots", created_at=factories.NOW)
 
-    page = signed_in(user).get(f"/?q=one&view={SavedView.objects.get().pk}").content.decode()
+    page = signed_in(user).get(f"/?q=one&view={SavedView.objects.get().pk}").html
 
     assert "left out: colour, has=spots" in page
     assert tabs(page)[1] == ["old"]
@@ -122,19 +122,19 @@ def test_conditions_that_no_longer_exist_are_named_and_the_rest_applies(listed: 
 def test_columns_are_the_readers_choice_and_a_filter_keeps_them(alice: Client, listed: Session) -> None:
     answer = alice.post("/preferences/", {"columns": "given", "column": ["updated", "source"], "next": "/?q=one"})
 
-    page = alice.get(answer["location"]).content.decode()
+    page = alice.get(answer["location"]).html
 
     assert heads(page) == ["Health", "Session", "Source", "Updated"]
     assert "opencode.db" in page.split("<tbody>")[1]
     alice.post("/preferences/", {"columns": "given"})
-    assert len(heads(alice.get("/").content.decode())) == 8
+    assert len(heads(alice.get("/").html)) == 8
 
 
 def test_every_column_has_its_cell(alice: Client, listed: Session) -> None:
     from sessions_app.web.columns import COLUMNS
 
     alice.post("/preferences/", {"columns": "given", "column": list(COLUMNS)})
-    page = alice.get("/").content.decode()
+    page = alice.get("/").html
     row = page.split("<tbody>")[1].split("</tr>")[0]
 
     assert re.findall(r'data-label="([^"]+)"', row) == [word for word, _, _ in COLUMNS.values()]
@@ -155,7 +155,7 @@ def test_a_row_opens_to_its_three_worst_findings(alice: Client, listed: Session)
         )
     Session.objects.filter(pk=listed.pk).update(blocked_count=1, at_risk_count=3, info_count=1)
 
-    row = alice.get("/").content.decode().split("<tbody>")[1].split("</tr>")[0]
+    row = alice.get("/").html.split("<tbody>")[1].split("</tr>")[0]
 
     assert re.findall(r">((?:info|at-risk|blocked) at \d)<", row) == ["blocked at 3", "at-risk at 1", "at-risk at 2"]
     assert f"/sessions/{listed.pk}/?at=prt_3#at-prt_3" in row

@@ -1,14 +1,12 @@
-"""Template tags and filters: shapes and words of states, sizes, times, and text of transcripts made harmless."""
+"""Filters: words of states, times, and text of transcripts made harmless. The components are in ``components.py``."""
 
 from __future__ import annotations
 
 import datetime as dt
-from functools import lru_cache
 from typing import Any
 
 from django import template
-from django.templatetags.static import static
-from django.utils.html import escape, format_html
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from sessions_app.web import present
@@ -16,38 +14,7 @@ from sessions_app.web.text import highlighted, masked_html, plain
 
 register = template.Library()
 
-_LOOKS = {
-    "health": present.HEALTH,
-    "severity": present.SEVERITY,
-    "safety": present.SAFETY,
-    "repair": present.REPAIR,
-    "job": present.JOB,
-    "status": present.TOOL_STATUS,
-    "probe": present.PROBE,
-    "compaction": present.COMPACTION,
-}
-
-
-@register.simple_tag
-@lru_cache(maxsize=256)
-def icon(name: str, extra: str = "") -> SafeString:
-    """A symbol of the sprite. Decorative: the word beside it carries the meaning."""
-    return format_html(
-        '<svg class="icon {}" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
-        extra,
-        static("img/sprite.svg"),
-        name,
-    )
-
-
-@register.simple_tag
-def badge(family: str, state: str, extra: str = "") -> SafeString:
-    """The badge of a state: shape, word, colour. A state nobody knows still says its own name."""
-    look = _LOOKS[family].get(state) or present.UNKNOWN._replace(word=str(state) or "Unknown")
-    spin = "spin" if look.shape == "working" else ""
-    return format_html(
-        '<span class="badge tone-{} {}">{}{}</span>', look.tone, extra, icon(look.shape, spin), look.word
-    )
+_ADOPTED = {"would-adopt": "would be brought in", "adopted": "brought in", "there": "there already"}
 
 
 @register.filter
@@ -68,22 +35,9 @@ def protocol_name(protocol: str) -> str:
 
 
 @register.filter
-def size(count: Any) -> str:
-    """Bytes or characters in words, base 1024."""
-    try:
-        value = float(count)
-    except (TypeError, ValueError):
-        return ""
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1024 or unit == "GB":
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
-        value /= 1024
-    return ""
-
-
-@register.filter
-def thousands(count: Any) -> str:
-    return f"{count:,}" if isinstance(count, int) else str(count)
+def adopted_word(outcome: str) -> str:
+    """What came of a session that was to be brought into another store."""
+    return _ADOPTED.get(outcome, outcome)
 
 
 @register.filter
@@ -129,14 +83,18 @@ def when(value: Any) -> SafeString | str:
 register.simple_tag(when, name="when")
 
 
+def _clock(context: template.Context) -> dt.datetime:
+    """The request's clock; an include with ``only`` does not see it, and takes the time of day."""
+    now = context.get("now")
+    return now if isinstance(now, dt.datetime) else dt.datetime.now(tz=dt.UTC)
+
+
 @register.simple_tag(takes_context=True)
 def ago(context: template.Context, value: Any) -> SafeString | str:
     """A time relative to the request's clock; the absolute time is in its title."""
-    at, now = moment(value), context.get("now")
+    at, now = moment(value), _clock(context)
     if at is None:
         return "never"
-    if now is None:
-        return when(value)
     passed = (now - at).total_seconds()
     steps = ((90, 1, "just now"), (5400, 60, "min"), (129600, 3600, "h"), (5184000, 86400, "days"))
     words = at.strftime("%Y-%m-%d")
@@ -159,33 +117,9 @@ def harmless(value: Any) -> SafeString:
 
 
 @register.filter
-def unmasked(value: Any) -> SafeString:
-    """As ``harmless``, with what looks like a key left readable: only for who asked for it, which is audited."""
-    return escape(plain(str(value)))
-
-
-@register.filter
 def json_code(value: Any) -> SafeString:
     """Stored JSON as highlighted code (classes only), escaped, secrets masked."""
     return highlighted(str(value))
-
-
-@register.filter
-def plural(count: Any, words: str = "s") -> str:
-    """``{{ n }} turn{{ n|plural }}``; ``"y,ies"`` gives both endings."""
-    one, _, many = words.rpartition(",")
-    return one if count == 1 else many
-
-
-@register.simple_tag
-def copy_button(text: str, name: str) -> SafeString:
-    """A button that copies ``text``; ``name`` completes "Copy ..."."""
-    return format_html(
-        '<button type="button" class="copy" data-copy="{}" aria-label="Copy {}">{}</button>',
-        text,
-        name,
-        icon("copy"),
-    )
 
 
 @register.filter

@@ -17,6 +17,7 @@ from sessions_app.ruletexts import rule_texts
 from sessions_app.services.access import LoginLinkRefused, login_link_use
 from sessions_app.web.columns import chosen_columns
 from sessions_app.web.context import SHORTCUTS, THEMES
+from sessions_app.web.helpwords import KEYS, WORDS
 from sessions_app.web.http import HtmxRequest, back_to, clock
 
 YEAR = 365 * 24 * 3600
@@ -68,4 +69,4 @@ def help_page(request: HtmxRequest) -> HttpResponse:
         {"code": code, "severity": rule.severity, "safety": rule.safety, **asdict(texts[code])}
         for code, rule in sorted(REGISTRY.items())
     ]
-    return render(request, "help.html", {"rules": rules})
+    return render(request, "help.html", {"rules": rules, "words": WORDS, "keys": KEYS})

@@ -15,6 +15,7 @@ from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import repair_undo
 from sessions_app.web.diff import row_change_diff
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, page_number
+from sessions_app.web.pager import numbered_pager
 
 
 @require_GET
@@ -22,11 +23,13 @@ from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowe
 def repairs(request: HtmxRequest) -> HttpResponseBase:
     asked = {name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in ("q", "state", "rule")}
     page = repair_page(number=page_number(request.GET), q=asked["q"], state=asked["state"], rule=asked["rule"])
+    base = urlencode({name: value for name, value in asked.items() if value})
     context = {
         "section": "repairs",
         "page": page,
+        "pager": numbered_pager(page, base),
         "asked": asked,
-        "base": urlencode({name: value for name, value in asked.items() if value}),
+        "base": base,
         "states": Repair.State.choices,
     }
     return render(request, "repairs/list.html", context)

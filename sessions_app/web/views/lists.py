@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.http import HttpResponse, HttpResponseBase, QueryDict
@@ -15,6 +16,7 @@ from sessions_app.models import Source
 from sessions_app.selectors.filters import SessionFilter, Term
 from sessions_app.selectors.savedviews import views_for
 from sessions_app.selectors.sessions import (
+    SessionRow,
     session_by_any_id,
     session_page,
     session_query,
@@ -22,17 +24,43 @@ from sessions_app.selectors.sessions import (
     top_findings,
 )
 from sessions_app.web import present
+from sessions_app.web.addresses import address
 from sessions_app.web.columns import COLUMNS, chosen_columns, column_heads, reader_columns
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, page_number, wants_partial
+from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, page_number, wants_partial
 from sessions_app.web.listtabs import list_tabs
+from sessions_app.web.pager import numbered_pager
 
 
 @dataclass(frozen=True, slots=True)
 class TallyItem:
     look: present.Look
     count: int
-    query: str
+    url: str
     current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A condition in force, and the list without it."""
+
+    words: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFinding:
+    severity: str
+    summary: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A row with where it leads, and its worst findings."""
+
+    row: SessionRow
+    url: str
+    top: tuple[ListedFinding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +68,7 @@ class Narrowest:
     """The condition whose removal shows most, offered where nothing matches."""
 
     words: str
-    without: str
+    url: str
     count: int
 
 
@@ -53,55 +81,74 @@ def sessions(request: HtmxRequest) -> HttpResponseBase:
     terms = wanted.terms()
     tabs = list_tabs(wanted, views_for(request.user.pk), request.GET.get("view", ""))
     shown = chosen_columns(tabs.view.columns if tabs.view and tabs.tail else ()) or reader_columns(request)
+    sentence = wanted.sentence()
+    tail = f"?{query}" if query else ""
     context = {
-        "tabs": tabs,
-        "tail": tabs.tail,
-        "shown": shown,
-        "top_findings": top_findings([row.id for row in page.rows if row.blocked or row.at_risk]),
-        "base": query + tabs.tail if query else tabs.tail.lstrip("&"),
         "section": "sessions",
+        "tabs": tabs,
         "filter": wanted,
         "page": page,
-        "columns": column_heads(wanted, shown, tabs.tail),
-        "all_columns": COLUMNS,
-        "terms": terms,
-        "sentence": wanted.sentence(),
+        "table": {
+            "rows": _rows(page.rows, query),
+            "pager": numbered_pager(page, query + tabs.tail if query else tabs.tail.lstrip("&")),
+            "columns": column_heads(wanted, shown, tabs.tail),
+            "shown": shown,
+            "sentence": sentence,
+            "query": query,
+        },
+        "chooser": {"all": COLUMNS, "shown": shown, "next": request.path + tail},
+        "terms": [Chip(term.words, f"?{term.without}{tabs.tail}") for term in terms],
+        "sentence": sentence,
         "query": query,
-        "back": urlencode({"list": query}) if query else "",
+        "bulk_url": reverse("sessions_app:bulk") + tail if request.user.has_perm(REPAIR) else "",
         "narrowest": _narrowest(terms) if not page.total else None,
     }
     if wants_partial(request, "session-list"):
         response = render(request, "sessions/list.html#session-list", context)
     else:
-        response = render(request, "sessions/list.html", context | _form(wanted, page.total))
+        response = render(request, "sessions/list.html", context | _form(wanted, page.total, tabs.tail))
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
-def _form(wanted: SessionFilter, total: int) -> dict[str, object]:
+def _rows(rows: Iterable[SessionRow], query: str) -> list[ListedRow]:
+    back = {"list": query} if query else {}
+    worst = top_findings([row.id for row in rows if row.blocked or row.at_risk])
+    found = []
+    for row in rows:
+        url = reverse("sessions_app:session", args=[row.id])
+        top = tuple(
+            ListedFinding(item.severity, item.summary, url + address(back | {"at": item.at}, item.at))
+            for item in worst.get(row.id, ())
+        )
+        found.append(ListedRow(row, url + address(back), top))
+    return found
+
+
+def _form(wanted: SessionFilter, total: int, tail: str) -> dict[str, object]:
     controls = wanted.controls()
     more = [control for control in controls if control.field.more]
     return {
         "controls": [control for control in controls if not control.field.more],
         "more_controls": more,
         "more_open": any(control.value for control in more),
-        "tally": _tally(wanted),
+        "tally": _tally(wanted, tail),
         "nothing_at_all": not total and not wanted.restricts and not Source.objects.exists(),
     }
 
 
-def _tally(wanted: SessionFilter) -> list[TallyItem]:
+def _tally(wanted: SessionFilter, tail: str) -> list[TallyItem]:
     items = []
     for tally in session_tally(wanted):
         current = wanted["health"] == (tally.health,)
         query = wanted.to_query(health=None if current else (tally.health,))
-        items.append(TallyItem(present.HEALTH[tally.health], tally.count, query, current))
+        items.append(TallyItem(present.HEALTH[tally.health], tally.count, f"?{query}{tail}", current))
     return items
 
 
 def _narrowest(terms: tuple[Term, ...]) -> Narrowest | None:
     """Counting is capped by the number of terms, a dozen at most."""
-    found = [Narrowest(term.words, term.without, _count(term.without)) for term in terms]
+    found = [Narrowest(term.words, f"?{term.without}", _count(term.without)) for term in terms]
     return max(found, key=lambda item: item.count, default=None)
 
 

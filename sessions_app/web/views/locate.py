@@ -20,6 +20,11 @@ from sessions_app.selectors.sessions import session_by_any_id
 from sessions_app.web import present
 from sessions_app.web.http import VIEW, HtmxRequest, allowed
 
+HOW = {
+    "violation": ": this session really breaks this rule there.",
+    "position": ": the position leads there.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -29,6 +34,11 @@ class Reading:
     protocol: str
     titles: tuple[tuple[str, str], ...]
     place: str
+
+    @property
+    def how(self) -> str:
+        """Ends the sentence that names the place."""
+        return HOW.get(self.location.by, ": its id is in the text.")
 
 
 @require_http_methods(["GET", "POST"])

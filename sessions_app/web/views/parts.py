@@ -9,16 +9,20 @@ from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.cache import patch_vary_headers
+from django.utils.html import escape
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET, require_POST
 
 from sessions_app.domain.secrets import masked
 from sessions_app.models import Part
 from sessions_app.selectors.timeline import part_value
 from sessions_app.services.audit import audit_record
+from sessions_app.web.addresses import address
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, wants_partial, whole
 from sessions_app.web.partcards import is_image, part_files
-from sessions_app.web.text import plain
+from sessions_app.web.text import highlighted, masked_html, plain
 
 STEP_LINES = 400
 SHOWN_CHARACTERS = 200_000
@@ -73,17 +77,32 @@ def _body(request: HtmxRequest, part: Part, name: str, wanted: int, revealed: bo
         "section": "sessions",
         "part": part,
         "name": name,
-        "text": shown,
-        "as_json": as_json,
+        "shown": _shown(shown, as_json, revealed),
         "total_lines": len(lines),
         "total_characters": len(text),
         "complete": len(shown) == len(text),
-        "next_lines": wanted + STEP_LINES if len(lines) > wanted else None,
+        "more": _more(part, name, wanted, len(lines)),
     }
     partial = bool(request.htmx) and not request.htmx.boosted
     response = render(request, "sessions/body.html#body" if partial else "sessions/body.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def _shown(text: str, as_json: bool, revealed: bool) -> SafeString:
+    """Escaped; what looks like a key is masked, except for who asked to see it, which is audited."""
+    if revealed:
+        return escape(plain(text))
+    return highlighted(text) if as_json else masked_html(plain(text))
+
+
+def _more(part: Part, name: str, wanted: int, total: int) -> list[tuple[str, str]]:
+    """Where more lines are, and the words for them."""
+    if total <= wanted:
+        return []
+    base = reverse("sessions_app:part-body", args=[part.pk])
+    steps = ((wanted + STEP_LINES, f"Show {STEP_LINES} more lines"), (total, "Show all"))
+    return [(base + address({"show": name, "lines": lines}), words) for lines, words in steps]
 
 
 def _text(part: Part, name: str) -> tuple[str, bool]:
@@ -132,6 +151,7 @@ def raw(request: HtmxRequest, part_id: int) -> HttpResponseBase:
     context = {
         "section": "sessions",
         "part": part,
+        "session_name": part.session.title or part.session.stored_id,
         "problem": problem,
         "text": (_pretty(stored) if value is not None else stored)[:SHOWN_CHARACTERS],
         "cut": len(stored) > SHOWN_CHARACTERS,

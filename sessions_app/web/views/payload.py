@@ -23,6 +23,7 @@ from sessions_app.selectors.rows import session_rows
 from sessions_app.web import present
 from sessions_app.web.curl import curl_command, powershell_command
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number, whole
+from sessions_app.web.pager import step_pager
 from sessions_app.web.shell import session_shell
 
 PER_PAGE = 50
@@ -43,6 +44,8 @@ class SentMessage:
     violations: tuple[Violation, ...]
     text: str
     """JSON where it is shown at once, "" = fetched when opened."""
+    url: str = ""
+    """Where the JSON is fetched."""
 
 
 @require_GET
@@ -69,13 +72,16 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         "options": options,
         "thinking_choices": THINKING,
         "switches": _switches(request, options, made),
-        "query": _query(request, page=None, message=None),
+        "target_value": options.target,
+        "checks": _checks(found),
+        "download": f"?{_query(request, page=None, message=None)}&download=1",
         **(_messages(request, made, found) if made is not None and not made.error else {}),
     }
     if made is not None:
         context["file_name"] = f"payload-{made.target.protocol}.json"
         context["curl"] = curl_command(made.target, context["file_name"])
         context["powershell"] = powershell_command(made.target, context["file_name"])
+        context["target_value"] = f"{made.target.protocol}:{made.target.provider}/{made.target.model}"
     return render(request, "sessions/payload.html", context)
 
 
@@ -99,23 +105,26 @@ def _query(request: HtmxRequest, **changes: str | None) -> str:
     return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    word: str
-    query: str
-    current: bool
+def _checks(found: Verdict | None) -> list[tuple[present.Look, Violation, bool]]:
+    """What fails or may fail, with its look, and whether its words are the provider's own."""
+    if found is None:
+        return []
+    return [
+        *((present.CHECK["fails"], violation, True) for violation in found.violations),
+        *((present.CHECK["may-fail"], violation, False) for violation in found.warnings),
+    ]
 
 
-def _switches(request: HtmxRequest, options: PayloadOptions, made: Payload | None) -> dict[str, list[Switch]]:
+def _switches(request: HtmxRequest, options: PayloadOptions, made: Payload | None) -> dict[str, list[present.Segment]]:
     current = made.target.protocol if made else options.target
     return {
         "protocols": [
-            Switch(word, _query(request, protocol=name, target=None), name == current)
+            present.Segment(word, f"?{_query(request, protocol=name, target=None)}", name == current)
             for name, word in present.PROTOCOL.items()
         ],
         "fixes": [
-            Switch("As sent today", _query(request, fixes=None), options.as_stored),
-            Switch("With Suture’s lowering fixes", _query(request, fixes="on"), not options.as_stored),
+            present.Segment("As sent today", f"?{_query(request, fixes=None)}", options.as_stored),
+            present.Segment("With Suture’s lowering fixes", f"?{_query(request, fixes='on')}", not options.as_stored),
         ],
     }
 
@@ -142,8 +151,9 @@ def _messages(request: HtmxRequest, made: Payload, found: Verdict | None) -> dic
     if "page" not in request.GET and first_bad is not None:
         number = min(first_bad // PER_PAGE + 1, pages)
     start = (number - 1) * PER_PAGE
+    fetched = _query(request, page=None, message=None)
     rows = [
-        _sent(index, message, made, key, tuple(by_index.get(index, ())))
+        replace(_sent(index, message, made, key, tuple(by_index.get(index, ()))), url=f"?{fetched}&message={index}")
         for index, message in enumerate(sent[start : start + PER_PAGE], start)
     ]
     outer = {name: value for name, value in body.items() if name != key}
@@ -151,8 +161,7 @@ def _messages(request: HtmxRequest, made: Payload, found: Verdict | None) -> dic
         "sent": rows,
         "sent_total": len(sent),
         "sent_key": key,
-        "number": number,
-        "pages": pages,
+        "pager": step_pager(number, pages, _query(request, page=None), label="Pages of messages"),
         "outer": json.dumps(outer, indent=2, ensure_ascii=False)[:4000] if outer else "",
     }
 

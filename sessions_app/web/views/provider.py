@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,6 +20,7 @@ from sessions_app.services import compacting, probing
 from sessions_app.services.actor import Actor
 from sessions_app.services.probing import ProbeOptions, ProbeRefused
 from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.web import present
 from sessions_app.web.http import (
     FACE,
     REPAIR,
@@ -31,6 +33,7 @@ from sessions_app.web.http import (
     page_number,
     wants_partial,
 )
+from sessions_app.web.pager import step_pager
 from sessions_app.web.shell import session_shell
 
 LATE = timedelta(minutes=1)
@@ -59,33 +62,50 @@ def _page(
     context = session_shell(request, session.pk, "provider") | {
         "options": options,
         "thinking_choices": THINKING,
-        "query": _query(options),
-        "as_repaired_query": _query(ProbeOptions(options.target, options.thinking, as_stored=False)),
-        "as_stored_query": _query(ProbeOptions(options.target, options.thinking)),
-        "probes": probes,
+        "probe": _probe(session, options),
+        "probes": probes.object_list,
+        "pager": step_pager(probes.number, probes.paginator.num_pages, label="Pages of answers", css="card-body"),
         "job": job,
         "refused": refused,
         "may_send": request.user.has_perm(REPAIR),
-        **_questions(session, options),
+        **_compaction(session, options),
         **_progress(request, job),
     }
     return render(request, "sessions/provider.html", context, status=status)
 
 
-def _questions(session: Session, options: ProbeOptions) -> dict[str, Any]:
-    """What a probe and a compaction would send, or why nothing can be."""
-    found: dict[str, Any] = {}
+def _kinds(options: ProbeOptions) -> list[present.Segment]:
+    """What is sent, as links."""
+    stored = _query(ProbeOptions(options.target, options.thinking))
+    repaired = _query(ProbeOptions(options.target, options.thinking, as_stored=False))
+    return [
+        present.Segment("As stored", f"?{stored}", options.as_stored),
+        present.Segment("As repaired", f"?{repaired}", not options.as_stored),
+    ]
+
+
+def _probe(session: Session, options: ProbeOptions) -> dict[str, Any]:
+    """What a probe would send, or why nothing can be sent."""
+    found: dict[str, Any] = {
+        "kinds": _kinds(options),
+        "payload_url": f"{reverse('sessions_app:provider-payload', args=[session.pk])}?{_query(options)}",
+    }
     try:
         found["prepared"] = probing.session_prepare(session=session, options=options, now=clock())
     except ProbeRefused as refusal:
-        found["not_probeable"] = refusal.words
+        found["problem"] = refusal.words
+    return found
+
+
+def _compaction(session: Session, options: ProbeOptions) -> dict[str, Any]:
+    """What a compaction would send, or why nothing can be."""
     try:
-        found["ready"] = compacting.session_compaction_prepare(
+        ready = compacting.session_compaction_prepare(
             session=session, now=clock(), target=options.target, thinking=options.thinking
         )
     except ProbeRefused as refusal:
-        found["not_compactable"] = refusal.words
-    return found
+        return {"not_compactable": refusal.words}
+    return {"ready": ready}
 
 
 def _progress(request: HtmxRequest, job: Compaction | None) -> dict[str, Any]:

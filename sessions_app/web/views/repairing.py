@@ -58,6 +58,17 @@ class Change:
     left: tuple[str, ...]
     """Errors that remain after."""
 
+    url = ""
+    more = 0
+
+    @property
+    def looks(self) -> tuple[present.Look, ...]:
+        return self.before, self.after
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.left
+
     @property
     def refused_before_and_after(self) -> bool:
         return self.before == self.after == REJECTS
@@ -135,17 +146,23 @@ def _planned_context(bench: Bench, shown: str) -> dict[str, Any]:
     choosable = _choosable(bench)
     changes = list(_verdicts(bench))
     return {
-        "planned": {"refusal": bench.refusal, "warning": bench.warning},
+        "planned": {
+            "refusal": bench.refusal,
+            "warning": bench.warning,
+            "force_url": f"?{_query(wish)}&force=yes",
+        },
         "plan": plan,
-        "steps": [_step(operation) for operation in plan.operations],
         "choosable": choosable,
         "diffs": _diffs(bench.preview, shown),
-        "views": [(name, word, _query(wish, view=name), name == shown) for name, word in VIEWS.items()],
-        "verdicts": changes,
-        "still_refused": any(change.own and change.refused_before_and_after for change in changes),
-        "left": [finding for finding in bench.preview.findings_after if finding.severity != "info"],
-        "lossy": _lossy(choosable),
-        "query": _query(wish),
+        "views": [present.Segment(word, f"?{_query(wish, view=name)}", name == shown) for name, word in VIEWS.items()],
+        "outcome": {
+            "plan": plan,
+            "verdicts": changes,
+            "still_refused": any(change.own and change.refused_before_and_after for change in changes),
+            "left": [finding for finding in bench.preview.findings_after if finding.severity != "info"],
+            "steps": [_step(operation) for operation in plan.operations],
+            "lossy": _lossy(choosable),
+        },
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import HttpResponseBase
 from django.shortcuts import render
-from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.selectors.searching import sessions_search
@@ -23,5 +22,5 @@ def search(request: HtmxRequest) -> HttpResponseBase:
     """Sessions that hold a phrase in any text, with the first place of each."""
     text = asked_text(request, "q")
     found = sessions_search(text, whole(request.GET.get("from")) or 0) if text else None
-    context = {"section": "sessions", "text": text, "found": found, "find": urlencode({"find": text})}
+    context = {"section": "sessions", "text": text, "found": found}
     return render(request, "sessions/search.html", context)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
 from django.utils.cache import patch_vary_headers
-from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from sessions_app.models import Repair, Session
@@ -16,9 +18,10 @@ from sessions_app.selectors.sessions import sessions_by_stored_id
 from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
+from sessions_app.web.addresses import address
 from sessions_app.web.findingcards import finding_cards
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
-from sessions_app.web.orders import ORDERS, order_context
+from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
+from sessions_app.web.orders import ORDERS, order_context, order_segments
 from sessions_app.web.partcards import part_card
 from sessions_app.web.rail import fault_rail
 from sessions_app.web.shell import session_shell
@@ -38,6 +41,7 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     order = request.GET.get("order", "")
     if order in ORDERS:
         context = session_shell(request, session_id, "session") | order_context(request, session, order, clock())
+        context["orders"] = order_segments(session_id, context["session"].target, order, context["list_query"])
         return render(request, "sessions/order.html", context)
     if request.GET.get("print") == "1":
         return render(request, "sessions/print.html", _printed(request, session, table))
@@ -45,11 +49,8 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         outline = session_outline(session, table)
         window = _window(request, session, outline, None)
         direction = request.htmx.target
-        context = _turns(session, outline, window) | {
-            "direction": direction,
-            "session_id": session_id,
-            "history": table,
-        }
+        context = _turns(session, outline, window, table)
+        context["later" if direction == "earlier" else "earlier"] = None
         response = render(request, "sessions/timeline.html#chunk", context)
     else:
         refresh = session_refresh(session=session, now=clock())
@@ -93,21 +94,20 @@ def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str
     shell = session_shell(request, session.pk, "session")
     fault = _current(request, outline)
     finding = _found(request, session, outline)
-    at = finding["find_at"] or request.GET.get("at", "") or (fault.at if fault else "")
+    at = finding["at"] or request.GET.get("at", "") or (fault.at if fault else "")
     window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
-    return shell | finding | _turns(session, outline, window) | {
+    return shell | _turns(session, outline, window, table, shell["list_query"], fault, at) | {
         "outline": outline,
         "rail": fault_rail(outline, window),
-        "fault": fault,
         "card": finding_cards([fault], shell["detail"].verdicts, outline.faults)[0] if fault else None,
-        **_steps(outline, fault),
-        "at": at,
-        "asked": bool(finding["find_at"] or request.GET.get("at") or request.GET.get("fault")),
+        "steps": _steps(outline, fault),
+        "orders": order_segments(session.pk, shell["session"].target, "", shell["list_query"]),
+        "find": finding,
+        "asked": bool(finding["at"] or request.GET.get("at") or request.GET.get("fault")),
         "not_here": request.GET.get("at", "") if at and at not in outline.places else "",
         "refresh_problem": problem,
-        "session_id": session.pk,
         "history": table,
-        "whole": request.GET.get("all") == "1",
+        "may_ignore": request.user.has_perm(REPAIR),
         "repaired": _repaired(request, session),
     }  # fmt: skip
 
@@ -123,12 +123,12 @@ def _found(request: HtmxRequest, session: Session, outline: Outline) -> dict[str
         number = next((place for place, hit in enumerate(hits, 1) if hit.at == at), min(1, len(hits)))
     hit = hits[number - 1] if number else None
     return {
-        "find": text,
+        "text": text,
         "hits": hits,
         "hit": hit,
-        "hit_number": number,
-        "find_at": hit.at if hit else "",
-        "find_query": urlencode({"find": text}),
+        "number": number,
+        "before": number - 1 if number > 1 else len(hits),
+        "at": hit.at if hit else "",
     }
 
 
@@ -138,11 +138,13 @@ def _steps(outline: Outline, fault: Fault | None) -> dict[str, Any]:
     group = outline.notes if fault is not None and fault.note else outline.serious
     at = group.index(fault) if fault is not None else -1
     return {
-        "group_total": len(group),
-        "group_number": at + 1,
-        "previous_fault": group[at - 1] if at > 0 else None,
-        "next_fault": group[at + 1] if at + 1 < len(group) else None,
-        "next_blocking": next((item for item in group[at + 1 :] if item.severity == "blocked"), None),
+        "fault": fault,
+        "notes": len(outline.notes),
+        "total": len(group),
+        "number": at + 1,
+        "previous": group[at - 1] if at > 0 else None,
+        "next": group[at + 1] if at + 1 < len(group) else None,
+        "blocking": next((item for item in group[at + 1 :] if item.severity == "blocked"), None),
     }
 
 
@@ -152,7 +154,48 @@ def _repaired(request: HtmxRequest, session: Session) -> Repair | None:
     return Repair.objects.filter(session=session, public_id=wanted).first() if wanted else None
 
 
-def _turns(session: Session, outline: Outline, window: Window) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """The link to the turns above or below those shown; htmx puts them in its place."""
+
+    name: str
+    key: str
+    count: int
+    url: str
+    fetch: str
+    trigger: str
+
+    @property
+    def keeps(self) -> bool:
+        """What is looked at stays where it is."""
+        return self.name == "earlier"
+
+    @property
+    def words(self) -> str:
+        return f"Load {self.name} turns ({self.count:,} part{pluralize(self.count)} more)"
+
+
+def _loaders(session: Session, window: Window, table: str, listed: str) -> dict[str, Loader | None]:
+    stored = reverse("sessions_app:session", args=[session.pk])
+
+    def loader(name: str, key: str, count: int, bound: dict[str, Any], trigger: str) -> Loader:
+        url, fetch = address({**bound, "history": table, "list": listed}), address({**bound, "history": table})
+        return Loader(name, key, count, url, stored + fetch, trigger)
+
+    earlier = loader("earlier", "[", window.earlier, {"to": window.start}, "click")
+    later = loader("later", "]", window.later, {"from": window.end}, "click, intersect once")
+    return {"earlier": earlier if window.start else None, "later": later if window.later else None}
+
+
+def _turns(
+    session: Session,
+    outline: Outline,
+    window: Window,
+    table: str,
+    listed: str = "",
+    fault: Fault | None = None,
+    at: str = "",
+) -> dict[str, Any]:
     cards = [
         (
             turn,
@@ -164,8 +207,13 @@ def _turns(session: Session, outline: Outline, window: Window) -> dict[str, Any]
     return {
         "turns": cards,
         "window": window,
-        "turn_total": len(outline.turns),
-        "agents": sessions_by_stored_id(session.source_id, named),
+        "shown": {
+            "at": at,
+            "fault": fault,
+            "start": window.start,
+            "agents": sessions_by_stored_id(session.source_id, named),
+        },
+        **_loaders(session, window, table, listed),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 from django.contrib import messages
@@ -21,6 +22,7 @@ from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock
 from sessions_app.web.jobs import nobody_works
+from sessions_app.web.pager import step_pager
 
 LATE = timedelta(seconds=30)
 """A job that nobody has worked on for so long is said to wait."""
@@ -59,9 +61,11 @@ def attach(request: HtmxRequest) -> HttpResponseBase:
             "sources/list.html",
             _page(
                 request,
-                attach_problem=problem,
-                attach_path=text,
-                recoverable=isinstance(refusal, StoreError) and refusal.kind == "corrupt",
+                attach={
+                    "path": text,
+                    "problem": problem,
+                    "recoverable": isinstance(refusal, StoreError) and refusal.kind == "corrupt",
+                },
             ),
             status=422,
         )
@@ -78,9 +82,9 @@ def upload(request: HtmxRequest) -> HttpResponseBase:
         return render(request, "sources/list.html", _page(request, upload_problem="Choose a file first."), status=422)
     try:
         source, job = source_upload(
-            file=file,
+            file=cast("BinaryIO", file),
             name=file.name or "upload",
-            wal=request.FILES.get("wal"),
+            wal=cast("BinaryIO | None", request.FILES.get("wal")),
             actor=actor(request),
             now=clock(),
             face=FACE,
@@ -112,22 +116,21 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     found = _source(source_id)
     job = ImportJob.objects.filter(source=found).order_by("-id").first()
     running = job is not None and job.active
-    context = {
-        "section": "sources",
-        "source": found,
-        "job": job,
+    state: dict[str, Any] = {
         "running": running,
         "late": job is not None and job.active and job.silence(clock()) > LATE,
         "nobody": running and nobody_works(clock()),
     }
+    context = {"section": "sources", "source": found, "job": job, "running": running, "state": state}
     if request.htmx and request.htmx.target == "progress":
         # At its end the whole page is new: the facts and the problems too.
         return render(request, "sources/detail.html#progress", context) if running else HttpResponseClientRefresh()
     sessions = Session.objects.filter(source=found)
-    context["only_session"] = sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
-    context["blocked"] = sessions.filter(health=Session.Health.BLOCKED).count()
+    state["only_session"] = sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
+    state["blocked"] = sessions.filter(health=Session.Health.BLOCKED).count()
     problems = Paginator(SourceProblem.objects.filter(source=found).order_by("id"), 50)
-    context["problems"] = problems.get_page(request.GET.get("page"))
+    context["problems"] = page = problems.get_page(request.GET.get("page"))
+    context["pager"] = step_pager(page.number, problems.num_pages, label="Pages of problems", css="card-body")
     context["may_add"] = request.user.has_perm(SOURCES)
     return render(request, "sources/detail.html", context)
 

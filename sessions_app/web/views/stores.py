@@ -54,6 +54,7 @@ def store(request: HtmxRequest, source_id: int) -> HttpResponseBase:
 
 
 def _page(request: HtmxRequest, source: Source, status: int = 200, **more: object) -> HttpResponse:
+    others = Source.objects.filter(kind=Source.Kind.SQLITE).exclude(pk=source.pk).order_by("name")
     context: dict[str, Any] = {
         "section": "sources",
         "source": source,
@@ -61,7 +62,7 @@ def _page(request: HtmxRequest, source: Source, status: int = 200, **more: objec
         "may_add": request.user.has_perm(SOURCES),
         "counts": hidden_counts(source=source),
         "hidden": hidden_sessions(source=source),
-        "others": Source.objects.filter(kind=Source.Kind.SQLITE).exclude(pk=source.pk).order_by("name"),
+        "others": [(other.pk, f"{other.name} ({other.path})") for other in others],
     }
     try:
         with source.open_store() as opened:
@@ -163,14 +164,18 @@ def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> Ht
             after.update(operation.columns)
     except OperationError as fault:
         problem = str(fault)
+    shown = directory or rows.session.get("directory") or ""
     context = session_shell(request, session_id, "more") | {
-        "directory": directory or rows.session.get("directory") or "",
-        "columns": [(column, rows.session.get(column), value) for column, value in after.items()],
+        "directory": shown,
+        "change": {
+            "columns": [(column, rows.session.get(column), value) for column, value in after.items()],
+            "directory": shown,
+            "hash": session.rows_hash,
+            "may_repair": request.user.has_perm(REPAIR),
+        },
         "problem": problem,
         "refused": refused,
-        "hash": session.rows_hash,
         "reasons": session.findings.filter(rule__startswith="hidden-"),
-        "may_repair": request.user.has_perm(REPAIR),
     }
     return render(request, "sessions/relink.html", context, status=409 if refused else 422 if problem else 200)
 

@@ -6,6 +6,7 @@ import json
 
 from django.http import HttpResponseBase
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from sessions_app.domain.dialects import named
@@ -13,8 +14,9 @@ from sessions_app.models import Line, Message
 from sessions_app.selectors.history import repair_page
 from sessions_app.selectors.timeline import session_outline
 from sessions_app.services.handback.handing import WORDS, forms_of
-from sessions_app.web.findingcards import finding_cards
+from sessions_app.web.findingcards import answers, finding_cards
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number
+from sessions_app.web.pager import numbered_pager, step_pager
 from sessions_app.web.shell import session_shell
 
 RAW_PER_PAGE = 50
@@ -29,7 +31,16 @@ def findings(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     verdicts = shell["detail"].verdicts
     gravest = sorted(outline.faults, key=lambda fault: _GRAVEST.index(fault.severity))
     cards = finding_cards(gravest[:200], verdicts, outline.faults)
-    return render(request, "sessions/findings.html", shell | {"cards": cards, "total": len(outline.faults)})
+    return render(
+        request,
+        "sessions/findings.html",
+        shell
+        | {
+            "cards": cards,
+            "total": len(outline.faults),
+            "verdicts": answers(verdicts, reverse("sessions_app:payload", args=[session_id])),
+        },
+    )
 
 
 @require_GET
@@ -37,7 +48,7 @@ def findings(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 def repairs(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     shell = session_shell(request, session_id, "session-repairs")
     page = repair_page(session=session_id, number=page_number(request.GET))
-    return render(request, "sessions/repairs.html", shell | {"page": page})
+    return render(request, "sessions/repairs.html", shell | {"page": page, "pager": numbered_pager(page)})
 
 
 @require_GET
@@ -56,8 +67,7 @@ def raw(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     context = session_shell(request, session_id, "raw") | {
         "row_text": json.dumps(session.stored_row, indent=2, ensure_ascii=False, default=repr),
         "messages_stored": [(row, str(row.value)[:20_000]) for row in page],
-        "number": number,
-        "pages": pages,
+        "pager": step_pager(number, pages),
         "total": total,
     }
     return render(request, "sessions/raw.html", context)
