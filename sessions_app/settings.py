@@ -182,7 +182,7 @@ SUTURE_ATTACH_ROOTS = env.listing(
 """Folders below which files of this machine may be attached: everything where only this machine is served, else what is
 named."""
 SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
-"""Bytes of a database up to which a full backup is made before a repair (design 5.2)."""
+"""Bytes of a database up to which a full backup is made before a repair (docs/contract/design.md#5.2)."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("SUTURE_FORM_LIMIT", 8 * 1024**2, minimum=1)
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
 DATA_UPLOAD_MAX_NUMBER_FILES = 4

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, Streami
 from django.urls import reverse
 from django.utils import timezone
 
-from sessions_app.models import Message, Part, Session
+from sessions_app.models import Line, Message, Part, Session
 from sessions_app.selectors.filterfields import FIELDS, Field
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.payloads import PayloadOptions, payload_lines
@@ -109,6 +109,13 @@ class SessionAdmin(TruthAdmin[Session]):
         response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
         response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'
         return response
+
+
+@admin.register(Line)
+class LineAdmin(TruthAdmin[Line]):
+    list_display = ("stored_id", "position", "session")
+    search_fields = ("stored_id__exact", "session__stored_id__exact")
+    deferred = ("data",)
 
 
 @admin.register(Message)

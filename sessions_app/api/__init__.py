@@ -1,1 +1,1 @@
-"""The REST API (design 8): parse, call one service or selector, render."""
+"""The REST API (docs/contract/design.md#8): parse, call one service or selector, render."""

@@ -1,4 +1,4 @@
-"""A session handed back in every form (issue C 5)."""
+"""A session handed back in every form (docs/handing-back.md)."""
 
 from __future__ import annotations
 

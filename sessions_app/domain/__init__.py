@@ -1,1 +1,1 @@
-"""The pure core: no Django, no I/O, no clock; standard library and msgspec only (design 3)."""
+"""The pure core: no Django, no I/O, no clock; standard library and msgspec only."""

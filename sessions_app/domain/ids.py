@@ -1,5 +1,5 @@
-"""Ids that sort where they are inserted (format A8: order is the text order of ids; 12 hex digits that wrap every 795
-days)."""
+"""Ids that sort where they are inserted (docs/contract/formats.md#a8: order is the text order of ids; 12 hex digits
+that wrap every 795 days)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON as JavaScript reads and writes it (format B6, wire-rules 6.8 F14).
+"""JSON as JavaScript reads and writes it (docs/contract/formats.md#b6, docs/contract/wire.md#f14).
 
 ``loads`` gives plain Python values in *JavaScript form*: object keys in JavaScript's order, and numbers rounded to
 doubles and held so that they print as JavaScript prints them (integral numbers below 1e21 are ``int``). ``dumps``

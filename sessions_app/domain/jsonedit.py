@@ -1,4 +1,4 @@
-"""Edits inside JSON text that leave every byte they do not name alone (design 4).
+"""Edits inside JSON text that leave every byte they do not name alone (docs/contract/design.md#4).
 
 Duplicate keys, odd white space, numbers no double holds and lone-surrogate escapes survive. Where a key is there twice,
 the last one counts, as for every JSON reader, and that one is edited; removing the key removes all of its members.

@@ -1,4 +1,4 @@
-"""Verdicts on stored sessions: what the provider would answer to the next request (design 2, "verdict")."""
+"""Verdicts on stored sessions: what the provider would answer to the next request (docs/contract/design.md#verdict)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessions_app.domain.wire.target import Target, Thinking, default_targets
 from sessions_app.domain.wire.verdict import Verdict
 
 NEXT_PROMPT: Final = "continue"
-"""The user message that a history is judged with (design 2)."""
+"""The user message that a history is judged with (docs/contract/design.md#verdict)."""
 
 
 def judged_requests(
@@ -30,7 +30,8 @@ def verdict(session: Session, target: Target, repairs: bool = False, generation:
 
     Where the client cannot build that request, the verdict is a ``refusal`` in its own words; ``details`` then has the
     ``kind`` and the ``message`` and ``part`` at fault, where one is. ``details`` else has ``writer`` "not verified"
-    (design 6), and ``opens_with`` the task that the V1 client runs before the turn that is judged (wire-rules 6.7 C2).
+    (docs/contract/design.md#6), and ``opens_with`` the task that the V1 client runs before the turn that is judged
+    (docs/contract/wire.md#c2).
     """
     return verdict_on(judged_requests(session, None, repairs, generation), target)
 

@@ -37,10 +37,10 @@ UNKNOWN = Known(
 class Location:
     """One reading of an error text.
 
-    ``rules`` are ids of wire-rules, ``faults`` rule codes of rules.md, ``means`` a sentence for people. ``position`` is
-    as the text writes it ("" = none), ``pointer`` the path in the body it stands for. ``message`` and ``part`` are
-    stored ids, "" where nothing was found or no session was given; ``by`` says what led there: "violation" (the session
-    really breaks this rule), "position", "id" or "".
+    ``rules`` are ids of docs/wire-rules.md, ``faults`` rule codes of rules.md, ``means`` a sentence for people.
+    ``position`` is as the text writes it ("" = none), ``pointer`` the path in the body it stands for. ``message`` and
+    ``part`` are stored ids, "" where nothing was found or no session was given; ``by`` says what led there: "violation"
+    (the session really breaks this rule), "position", "id" or "".
     """
 
     rules: tuple[str, ...]

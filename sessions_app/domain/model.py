@@ -48,7 +48,8 @@ class SessionRows:
     projects: list[Row] = field(default_factory=list)
     epoch: Row | None = None
     siblings: list[Row] = field(default_factory=list)
-    """Session rows of the parent and of child sessions, where the store knows them (dangling pointers, rules 2.20)."""
+    """Session rows of the parent and of child sessions, where the store knows them (dangling pointers,
+    docs/contract/rules.md#2.20)."""
     lines: list[Row] = field(default_factory=list)
 
     @property
@@ -89,8 +90,8 @@ class RowFault:
     """Why a row or a value in it could not be read.
 
     ``path`` is the JSON path inside the row's ``data`` ("" = the whole text); ``rule`` is ``corrupt-json`` or
-    ``undecodable-row``. ``fatal`` says that the client cannot open or continue the session because of it (format A6,
-    wire-rules 6.8 F18); ``words`` are the client's own words then.
+    ``undecodable-row``. ``fatal`` says that the client cannot open or continue the session because of it
+    (docs/contract/formats.md#a6, docs/contract/wire.md#f18); ``words`` are the client's own words then.
     """
 
     table: str
@@ -151,8 +152,8 @@ class ReasoningPart(Part):
 
     @property
     def signed(self) -> bool:
-        """A key ``signature`` or ``redactedData`` is present under any provider (its value may be empty, wire-rules 6.8
-        F15)."""
+        """A key ``signature`` or ``redactedData`` is present under any provider (its value may be empty,
+        docs/contract/wire.md#f15)."""
         for value in (self.metadata, *self.metadata.values()):
             if isinstance(value, dict) and ("signature" in value or "redactedData" in value):
                 return True
@@ -175,8 +176,8 @@ class ToolPart(Part):
 
     @property
     def executed(self) -> bool:
-        """It may have run (design 2): not pending/streaming, and not an interrupted error whose arguments never
-        arrived."""
+        """It may have run (docs/contract/design.md#executed): not pending/streaming, and not an interrupted error whose
+        arguments never arrived."""
         if self.status in ("pending", "streaming"):
             return False
         return not (self.status == "error" and self.interrupted and self.input == {})
@@ -224,8 +225,9 @@ class Message:
     """A stored message of any dialect.
 
     ``kind`` is the V1 ``role`` or the V2 ``type``. ``data`` is the decoded JSON object; ``raw`` its stored text.
-    ``seq`` is V2's replay order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (format B0), 0 for others. Of a
-    dialect that keeps lines, ``row`` is its first line, and ``data`` says in opencode-v1's words what the lines do.
+    ``seq`` is V2's replay order, None in V1. ``generation`` is 1, 2 or 3 for V2 rows (docs/contract/formats.md#b0), 0
+    for others. Of a dialect that keeps lines, ``row`` is its first line, and ``data`` says in opencode-v1's words what
+    the lines do.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""``lower - --ndjson``: one line in, one line out (design 8).
+"""``lower - --ndjson``: one line in, one line out (docs/contract/design.md#8).
 
 A line in is a row document with a ``target``; the line out holds the canonical messages and the bodies of all five
 protocols.

@@ -1,4 +1,4 @@
-"""From findings to a plan, and what a plan would change (design 5).
+"""From findings to a plan, and what a plan would change (docs/contract/design.md#5).
 
 Findings are repaired in rounds: in each, those that do not get in each other's way are compiled and applied in memory,
 then all rules run again on what came out, until nothing is left to do. So a plan made again after it was applied is
@@ -290,7 +290,7 @@ def _key(table: str, key: Row) -> tuple[str, str]:
 @dataclass(frozen=True, slots=True)
 class Preview:
     """What a plan would change. Bodies are the next request without a new prompt, None where the client can build none;
-    verdicts judge it with one (design 2)."""
+    verdicts judge it with one (docs/contract/design.md#verdict)."""
 
     rows: tuple[RowChange, ...]
     body_before: Body | None

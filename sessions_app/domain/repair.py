@@ -1,4 +1,4 @@
-"""Operations, plans and row changes (design 2, 5).
+"""Operations, plans and row changes (docs/contract/design.md#5).
 
 An operation names what is to change in the dialect's own terms; a dialect compiles operations to row changes (table,
 key, before, after), which are what a store writes, a journal keeps and undo inverts.

@@ -1,4 +1,4 @@
-"""Row documents: the rows of one session as one JSON document, lossless both ways (design 8).
+"""Row documents: the rows of one session as one JSON document, lossless both ways (docs/contract/design.md#8).
 
 ``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column
 names. Four members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the

@@ -1,4 +1,4 @@
-"""A session's findings, verdicts and health (design 2), and the ``scan --json`` session object (design 8)."""
+"""A session's findings, verdicts and health, and the ``scan --json`` session object (docs/contract/design.md#8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns, steps and attempts (design 2).
+"""Turns, steps and attempts.
 
 A turn is a user message with everything that answers it; a step the parts of one provider response; an attempt one try
 of a step. A retry writes a new ``step-start`` behind what the failed try left, so two of them without a ``step-finish``

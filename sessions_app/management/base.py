@@ -1,4 +1,5 @@
-"""What Suture's commands share: PATH, targets, exit codes, results on stdout and messages on stderr (design 8)."""
+"""What Suture's commands share: PATH, targets, exit codes, results on stdout and messages on stderr
+(docs/commands.md)."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ _REPEATABLE = "may be given several times"
 
 
 class SutureCommand(BaseCommand, ABC):
-    """A command whose failures are one line on stderr and the exit codes of design 8. Subclasses implement ``run``."""
+    """A command whose failures are one line on stderr and the exit codes of docs/commands.md. Subclasses implement
+    ``run``."""
 
     requires_system_checks = ()
 

@@ -1,4 +1,4 @@
-"""What was asked of providers: probes of sessions, and compactions in the making (design 7)."""
+"""What was asked of providers: probes of sessions, and compactions in the making (docs/contract/design.md#7)."""
 
 from __future__ import annotations
 

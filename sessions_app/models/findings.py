@@ -8,7 +8,7 @@ from .sessions import Session
 
 
 class Finding(models.Model):
-    """One fault that a rule found, at named messages and parts (design 2)."""
+    """One fault that a rule found, at named messages and parts."""
 
     class Severity(models.TextChoices):
         BLOCKED = "blocked", "Blocked"

@@ -1,4 +1,4 @@
-"""Repairs: applied plans with the row changes they made, alone and in batches (design 2, 5)."""
+"""Repairs: applied plans with the row changes they made, alone and in batches (docs/contract/design.md#5)."""
 
 from __future__ import annotations
 

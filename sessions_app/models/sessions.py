@@ -1,4 +1,4 @@
-"""The mirror: sessions, messages and parts as stored (design 4).
+"""The mirror: sessions, messages and parts as stored (docs/contract/design.md#4).
 
 Rows are kept verbatim; the columns beside them are derived, may be shortened, and serve lists, filters and search only.
 """

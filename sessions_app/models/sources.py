@@ -13,7 +13,7 @@ from .jobs import Job
 
 
 class Source(models.Model):
-    """An attached database file or folder, an uploaded file, or the bundled samples (design 2)."""
+    """An attached database file or folder, an uploaded file, or the bundled samples."""
 
     class Kind(models.TextChoices):
         SQLITE = "sqlite", "Database"
@@ -40,7 +40,7 @@ class Source(models.Model):
     stored_path = models.TextField(blank=True, default="")
     """Uploaded and samples: the copy in the data directory that repairs write to."""
     native = models.BooleanField(default=False)
-    """It is where its client looks for it, so facts about this machine apply to it (design 4)."""
+    """It is where its client looks for it, so facts about this machine apply to it (docs/contract/design.md#4)."""
     dialects = models.JSONField(default=list)
     state = models.CharField(max_length=16, choices=State, default=State.LISTING)
     error = models.TextField(blank=True, default="")

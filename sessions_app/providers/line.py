@@ -1,7 +1,7 @@
 """A provider's line: requests through its official SDK, sent as the very bytes that were shown.
 
-The SDKs' own retries are off (the processor decides, design 7), and so are the credentials they would find by
-themselves.
+The SDKs' own retries are off (the processor decides, docs/contract/design.md#7), and so are the credentials they would
+find by themselves.
 """
 
 from __future__ import annotations
@@ -181,8 +181,8 @@ def _client(endpoint: Endpoint, protocol: ProtocolName, limits: Limits) -> tuple
 
 
 def _anthropic_headers(endpoint: Endpoint, omit: Any) -> dict[str, Any]:
-    """The headers the client sends (wire-rules 1), whatever a version of the SDK makes of the key: the rules hold for
-    this version."""
+    """The headers the client sends (docs/contract/wire.md#1), whatever a version of the SDK makes of the key: the rules
+    hold for this version."""
     own = {"x-api-key": endpoint.key or "none", "anthropic-version": "2023-06-01"}
     named = {name.lower() for name in endpoint.headers}
     if "authorization" in named:

@@ -1,5 +1,5 @@
-"""Compacting a session that its client cannot compact any more: summarise in the background, look, apply, undo (design
-7)."""
+"""Compacting a session that its client cannot compact any more: summarise in the background, look, apply, undo
+(docs/contract/design.md#7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Importing: sources attached, listed, read in the background newest first, synced and deleted (design 4).
+"""Importing: sources attached, listed, read in the background newest first, synced and deleted
+(docs/contract/design.md#4).
 
 Attaching lists session rows only. What is still to be read is a column (``Session.pending``), so an import is resumed
 by whoever comes next, and doing it twice changes nothing.

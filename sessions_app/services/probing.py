@@ -1,5 +1,5 @@
-"""Probes: "does the provider accept it now?" (design 7). What is shown is what is sent, byte for byte, and only when
-told to."""
+"""Probes: "does the provider accept it now?" (docs/contract/design.md#7). What is shown is what is sent, byte for byte,
+and only when told to."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .reading import session_refresh
 from .scanning import target_document
 
 NEXT = "continue"
-"""The history is judged as it would be sent next (design 2, verdict)."""
+"""The history is judged as it would be sent next (docs/contract/design.md#verdict)."""
 
 
 class ProbeRefused(Exception):

@@ -1,5 +1,5 @@
-"""What rules may know beside a session's rows: its store, and the machine where the file is in its native place (design
-4)."""
+"""What rules may know beside a session's rows: its store, and the machine where the file is in its native place
+(docs/contract/design.md#4)."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def session_facts(facts: Facts, rows: SessionRows) -> Facts:
 
 
 def _beside(store: Store) -> frozenset[str] | None:
-    """What the database beside a storage tree holds: later clients read that, and leave the tree where it is (format
-    A2)."""
+    """What the database beside a storage tree holds: later clients read that, and leave the tree where it is
+    (docs/contract/formats.md#a2)."""
     found = databases_in(store.path.parent) if store.kind == "storage" and store.path.is_dir() else []
     if not found:
         return None
@@ -101,6 +101,6 @@ def _beside(store: Store) -> frozenset[str] | None:
 
 
 def is_native(path: Path) -> bool:
-    """The file is one that its client finds by itself (format A1)."""
+    """The file is one that its client finds by itself (docs/contract/formats.md#a1)."""
     resolved = path.resolve()
     return any(found.resolve() == resolved for found in stores.discover())

@@ -1,4 +1,5 @@
-"""Asking a model for a summary, piece by piece: what the background task and the command share (design 7)."""
+"""Asking a model for a summary, piece by piece: what the background task and the command share
+(docs/contract/design.md#7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agents' own files: SQLite databases, storage trees, export files, row documents (design 3, 4, 5).
+"""The agents' own files: SQLite databases, storage trees, export files, row documents (docs/contract/design.md#4, #5).
 
 ``open_store`` looks at what a path is and gives the store that reads it; what it cannot read raises ``StoreError`` with
 words and a next step.

@@ -1,4 +1,4 @@
-"""Files that are either the old ones or the new ones, never half (design 5.2, 5 "storage tree")."""
+"""Files that are either the old ones or the new ones, never half (docs/contract/design.md#5.2)."""
 
 from __future__ import annotations
 

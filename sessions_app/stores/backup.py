@@ -1,7 +1,8 @@
-"""Full backups of a database, and putting them back, both through SQLite's backup API (design 5.2; rules 0.3).
+"""Full backups of a database, and putting them back, both through SQLite's backup API (docs/contract/design.md#5.2;
+docs/contract/rules.md#0.3).
 
 A bare file copy would miss the ``-wal`` or tear; and a file renamed over a live database mixes with the old ``-wal``
-(format A7).
+(docs/contract/formats.md#a7).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What every store of sessions offers, and the ways it can refuse (architecture.md, "Stores").
 
 A store reads rows as they are stored (``SessionRows``) and, where it can be written, changes them under a guard:
-nothing is written unless every row is still what the plan saw (design 5.1, 5.2).
+nothing is written unless every row is still what the plan saw (docs/contract/design.md#5.1, #5.2).
 """
 
 from __future__ import annotations

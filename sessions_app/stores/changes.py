@@ -1,5 +1,5 @@
-"""Row changes as a store writes them: folded to one change per row, and compared with what is there (design 5.1,
-5.2)."""
+"""Row changes as a store writes them: folded to one change per row, and compared with what is there
+(docs/contract/design.md#5.1, #5.2)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sessions_app.domain.model import LINE, Row
 from sessions_app.domain.repair import RowChange
 
 WRITABLE_TABLES = ("project", "session", "message", "part", "session_message", LINE)
-"""Parents before children. Every other table is the client's own business (format A4: ``event`` rows are left
-alone)."""
+"""Parents before children. Every other table is the client's own business (docs/contract/formats.md#a4: ``event`` rows
+are left alone)."""
 
 type RowName = tuple[str, tuple[tuple[str, Any], ...]]
 """(table, key columns with values): what tells one row from another."""
@@ -170,6 +170,6 @@ def _check(change: RowChange) -> None:
     if change.table not in WRITABLE_TABLES:
         raise GuardRefused([Difference(*where, "this table is never written")])
     if change.table == "session_message" and (change.before is None or change.after is None):
-        raise GuardRefused([Difference(*where, "rows of the V2 table are edited in place only (rules 0.3)")])
+        raise GuardRefused([Difference(*where, "rows of the V2 table are edited in place only")])
     if change.before is None and change.after is None:
         raise GuardRefused([Difference(*where, "a change with neither a before nor an after")])

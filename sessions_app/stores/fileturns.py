@@ -1,7 +1,8 @@
 """A turn written into an attached database of opencode as it runs (``processor.ports.TurnStore``): short guarded
 transactions.
 
-V1 only: a V2 row without its event has stopped upgrades of the client (rules 0.3), so a V2 session is refused.
+V1 only: a V2 row without its event has stopped upgrades of the client (docs/contract/rules.md#0.3), so a V2 session is
+refused.
 """
 
 from __future__ import annotations

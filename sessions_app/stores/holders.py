@@ -1,4 +1,4 @@
-"""Who else has a file open (design 5.4), found out without touching the file.
+"""Who else has a file open (docs/contract/design.md#5.4), found out without touching the file.
 
 Opening and closing a database file by other means than SQLite would drop the POSIX locks that this process's own
 connections hold on it, so nothing here opens it: /proc tells (Linux), else ``lsof``.

@@ -1,5 +1,5 @@
-"""Session objects (``info`` of an export, a file of the storage tree) as columns of the session table, and back (format
-A2, A5)."""
+"""Session objects (``info`` of an export, a file of the storage tree) as columns of the session table, and back
+(docs/contract/formats.md#a2, #a5)."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _cell(text: str, member: Member, is_json: bool) -> Any:
 
 
 def project_row(text: str) -> Row:
-    """The row of a project object (format A2). Raises ``NotJson``."""
+    """The row of a project object (docs/contract/formats.md#a2). Raises ``NotJson``."""
     start = text.find("{")
     found, _ = members(text, max(start, 0))
     value = {member.key: member.value for member in found}

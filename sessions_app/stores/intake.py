@@ -1,4 +1,4 @@
-"""Taking in uploads (design 4, issue A 9): a copy in a private folder, disarmed, without the customer's secrets.
+"""Taking in uploads (docs/contract/design.md#4): a copy in a private folder, disarmed, without the customer's secrets.
 
 What is kept of a database is one file: changes of its ``-wal`` are in it, triggers and views are gone, and the tables
 ``account``, ``control_account`` and ``credential`` hold no secrets any more.

@@ -1,4 +1,4 @@
-"""Durable restore points: every write to an attached store is told here first (design 5.2, 5.3).
+"""Durable restore points: every write to an attached store is told here first (docs/contract/design.md#5.2, #5.3).
 
 An entry is one JSON file with the rows before and after. It is on disk before the first row is written, so that
 after a crash the rows themselves tell whether the write happened: ``recover`` compares and says so.

@@ -1,4 +1,4 @@
-"""Where opencode keeps its sessions (format A1)."""
+"""Where opencode keeps its sessions (docs/contract/formats.md#a1)."""
 
 from __future__ import annotations
 

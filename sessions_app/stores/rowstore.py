@@ -1,4 +1,4 @@
-"""Row documents as a store: one, several one after the other, or a line each (design 8)."""
+"""Row documents as a store: one, several one after the other, or a line each (docs/contract/design.md#8)."""
 
 from __future__ import annotations
 

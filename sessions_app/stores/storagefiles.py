@@ -1,4 +1,4 @@
-"""The files of a storage tree: which there are, and what their names may be (format A2)."""
+"""The files of a storage tree: which there are, and what their names may be (docs/contract/formats.md#a2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDS: dict[str, dict[str, str]] = {
 
 def is_storage(path: Path) -> bool:
     """Whether a folder is a storage tree with sessions in it; later versions keep a ``storage`` folder with diffs only
-    (format A1)."""
+    (docs/contract/formats.md#a1)."""
     return any(json_files(folder) for table in ("session", "message") for folder in folders(path / table))
 
 

@@ -1,7 +1,7 @@
-"""The JSON storage tree of opencode 1.0 and 1.1 (format A2): one file per row, written one by one.
+"""The JSON storage tree of opencode 1.0 and 1.1 (docs/contract/formats.md#a2): one file per row, written one by one.
 
-A file that is empty, full of NULs or cut short becomes a row with its text as it is and a problem (rules 2.26); the
-rest goes on.
+A file that is empty, full of NULs or cut short becomes a row with its text as it is and a problem
+(docs/contract/rules.md#2.26); the rest goes on.
 """
 
 from __future__ import annotations
@@ -295,7 +295,8 @@ class StorageStore(Store):
         return self._row_of("part", path, {"session_id": session_id, "message_id": path.parent.name, "time": time}, [])
 
     def _row_of(self, table: str, path: Path, owner: Mapping[str, Any], problems: list[Problem]) -> Row:
-        """A row out of a file; where the file lies says whose row it is, its name is the id (format A2)."""
+        """A row out of a file; where the file lies says whose row it is, its name is the id
+        (docs/contract/formats.md#a2)."""
         text = self._file_text(path, f"{table} {path.stem}", owner["session_id"], problems)
         return parsed_row(table, path.stem, text, owner, problems)
 

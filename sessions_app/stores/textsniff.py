@@ -1,5 +1,5 @@
-"""Finding the sessions in a text: exports and row documents, with chatter around them, several, or cut short (rules
-6)."""
+"""Finding the sessions in a text: exports and row documents, with chatter around them, several, or cut short
+(docs/contract/rules.md#6)."""
 
 from __future__ import annotations
 
@@ -105,7 +105,8 @@ def _broken(text: str, name: Path | str, error: NotJson) -> StoreError:
 
 
 def truncated(text: str, name: Path | str) -> StoreError:
-    """The words for an export that ends in the middle (format A5: a pipe cuts it at 64 KiB, with exit code 0)."""
+    """The words for an export that ends in the middle (docs/contract/formats.md#a5: a pipe cuts it at 64 KiB, with exit
+    code 0)."""
     size = len(text.encode("utf-8", "surrogateescape"))
     session = _SESSION_ID.search(text)
     why = (

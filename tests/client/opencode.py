@@ -45,8 +45,8 @@ class Client:
         """Make ``database`` the client's own, its sessions moved to this project's directory; the id of its first
         session.
 
-        A run from another directory than the session's hangs after the turn (format A7), and the client knows a project
-        by its directory.
+        A run from another directory than the session's hangs after the turn (docs/contract/formats.md#a7), and the
+        client knows a project by its directory.
         """
         self.database.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(database, self.database)
@@ -65,15 +65,16 @@ class Client:
         return self.run("run", "-s", session, prompt, timeout=timeout)
 
     def export(self, session: str, target: Path) -> Path:
-        """What ``opencode export`` writes, to a file: through a pipe the client cuts it (format A5)."""
+        """What ``opencode export`` writes, to a file: through a pipe the client cuts it
+        (docs/contract/formats.md#a5)."""
         with target.open("wb") as stream:
             done = self._start(("export", session), stream, subprocess.DEVNULL, 60)
         assert done.returncode == 0, target.read_text(errors="replace")[-500:]
         return target
 
     def take_in(self, export: Path) -> Run:
-        """``opencode import``: the session gets this project's directory; an existing session is left as it is (format
-        A5)."""
+        """``opencode import``: the session gets this project's directory; an existing session is left as it is
+        (docs/contract/formats.md#a5)."""
         return self.run("import", str(export))
 
     def run(self, *arguments: str, timeout: float = 90) -> Run:

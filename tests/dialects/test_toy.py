@@ -110,7 +110,7 @@ def test_the_mirror_gives_back_every_line_and_the_timeline_shows_it(path: Path, 
     with source.open_store() as store:
         assert session_rows(session) == store.read("toy_1")
     assert (session.dialect, session.health, session.turn_count) == ("toy", "blocked", 1)
-    page = alice.get(f"/sessions/{session.pk}/").content.decode()
+    page = alice.get(f"/sessions/{session.pk}/").html
     assert "Duplicate A (2 of 2)" in page
     assert "look around" in page
     assert 'id="at-demo.jsonl:6"' in page

@@ -34,7 +34,7 @@ def test_every_refusal_that_suture_predicts_is_recognised_when_pasted(pair: made
 
 
 TEXTS = [
-    # rules.md 2, verbatim
+    # docs/contract/rules.md#2, verbatim
     (
         "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_X. Each",
         "orphan-tool-use",

@@ -298,7 +298,8 @@ def test_an_edit_of_a_message_itself() -> None:
 
 
 def corpus_rows() -> SessionRows:
-    """The session that the client's real projector wrote (format B3, where duplicate tool ids come from)."""
+    """The session that the client's real projector wrote (docs/contract/formats.md#b3, where duplicate tool ids come
+    from)."""
     file = sqlite3.connect(f"file:{CORPUS / 'v2-gen1.db'}?mode=ro&immutable=1", uri=True)
     file.row_factory = sqlite3.Row
     try:

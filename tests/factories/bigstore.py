@@ -11,7 +11,7 @@ from typing import Any
 from tests.paths import CORPUS
 
 START = 1_790_000_000_000
-"""Milliseconds of the first session; ids stay within one epoch (format A8)."""
+"""Milliseconds of the first session; ids stay within one epoch (docs/contract/formats.md#a8)."""
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 PROJECT = "ad832e936285f0e404936891fbc7c2396ab281c6"
@@ -19,8 +19,8 @@ DIRECTORY = "/home/dev/proj"
 
 
 def stored_id(prefix: str, ms: int, counter: int, serial: int) -> str:
-    """An id as the client makes them (format A3): time and counter in hex, then 14 signs; ``ses_`` ids run
-    backwards."""
+    """An id as the client makes them (docs/contract/formats.md#a3): time and counter in hex, then 14 signs; ``ses_``
+    ids run backwards."""
     stamp = (ms * 0x1000 + counter) % 2**48
     if prefix == "ses":
         stamp = 2**48 - 1 - stamp

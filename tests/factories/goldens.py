@@ -1,4 +1,4 @@
-"""The golden files (format B7) and what the tests need around them."""
+"""The golden files (docs/contract/formats.md#b7) and what the tests need around them."""
 
 from __future__ import annotations
 

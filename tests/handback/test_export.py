@@ -150,7 +150,7 @@ def test_ids_ascend_in_the_order_the_client_replays() -> None:
 
 
 def test_ids_from_before_a_wrap_lie_below_what_the_client_mints_next() -> None:
-    wrap = 25 * 2**36  # ms; ids wrap at every multiple (format A8)
+    wrap = 25 * 2**36  # ms; ids wrap at every multiple (docs/contract/formats.md#a8)
     rows = [{"time_created": wrap - 1000}, {"time_created": wrap - 10}, {"time_created": wrap + 5}]
 
     stamps = message_stamps(rows)

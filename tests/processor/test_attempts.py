@@ -1,4 +1,4 @@
-"""Attempts and retries, told by the rows that are left (design 7)."""
+"""Attempts and retries, told by the rows that are left (docs/contract/design.md#7)."""
 
 from __future__ import annotations
 

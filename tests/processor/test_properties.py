@@ -1,4 +1,5 @@
-"""Random streams: whatever order events come in, the rows that are left keep the invariants of design 7."""
+"""Random streams: whatever order events come in, the rows that are left keep the invariants of
+docs/contract/design.md#7."""
 
 from __future__ import annotations
 

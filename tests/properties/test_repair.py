@@ -1,4 +1,4 @@
-"""What holds for every repair of every history, however damaged (design 5)."""
+"""What holds for every repair of every history, however damaged (docs/contract/design.md#5)."""
 
 from __future__ import annotations
 

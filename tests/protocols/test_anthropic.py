@@ -1,4 +1,4 @@
-"""What the Messages API refuses, each beside the nearest history that it takes (wire-rules 1b)."""
+"""What the Messages API refuses, each beside the nearest history that it takes (docs/contract/wire.md#1b)."""
 
 from __future__ import annotations
 

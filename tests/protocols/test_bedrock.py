@@ -1,4 +1,4 @@
-"""What Bedrock Converse refuses, each beside the nearest history that it takes (wire-rules 5)."""
+"""What Bedrock Converse refuses, each beside the nearest history that it takes (docs/contract/wire.md#5)."""
 
 from __future__ import annotations
 

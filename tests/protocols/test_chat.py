@@ -1,5 +1,5 @@
 """What Chat Completions and its strict compatible servers refuse, each beside the nearest history that they take
-(wire-rules 2)."""
+(docs/contract/wire.md#2)."""
 
 from __future__ import annotations
 

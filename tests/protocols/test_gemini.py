@@ -1,4 +1,4 @@
-"""What Gemini refuses, each beside the nearest history that it takes (wire-rules 4)."""
+"""What Gemini refuses, each beside the nearest history that it takes (docs/contract/wire.md#4)."""
 
 from __future__ import annotations
 

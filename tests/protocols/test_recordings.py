@@ -15,8 +15,8 @@ from tests.factories.recordings import RECORDINGS, named_target
 SENT = {name: recording for name, recording in RECORDINGS.items() if recording["requests"]}
 
 ANOTHER_REQUEST = {"compact_killed", "v1_sumreq_tools_chat", "v1_sumreq_user_chat"}
-"""Recordings whose ``soft`` speaks of the turn, while ``messages`` is the summary request before it (wire-rules
-6.7)."""
+"""Recordings whose ``soft`` speaks of the turn, while ``messages`` is the summary request before it
+(docs/contract/wire.md#6.7)."""
 
 NEVER_IN_SOFT = {"A7", "A28", "A31", "O9", "O10"}
 """What the strict provider did not look at; real ones do."""

@@ -1,4 +1,4 @@
-"""What the Responses API refuses, each beside the nearest history that it takes (wire-rules 3)."""
+"""What the Responses API refuses, each beside the nearest history that it takes (docs/contract/wire.md#3)."""
 
 from __future__ import annotations
 

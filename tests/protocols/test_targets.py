@@ -1,4 +1,5 @@
-"""What the next call goes to: read from text, inferred from the rows, asked for in another protocol (design 2, 8)."""
+"""What the next call goes to: read from text, inferred from the rows, asked for in another protocol
+(docs/contract/design.md#8)."""
 
 from __future__ import annotations
 

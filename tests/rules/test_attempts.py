@@ -1,4 +1,4 @@
-"""Turns that never ended, leftovers, lost step marks (rules 2.4, 2.17)."""
+"""Turns that never ended, leftovers, lost step marks (docs/contract/rules.md#2.4, #2.17)."""
 
 from __future__ import annotations
 

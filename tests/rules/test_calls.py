@@ -1,4 +1,5 @@
-"""Calls: twins, reused ids, calls without a result, calls that never ended (rules 2.1, 2.4, 2.11, 2.24)."""
+"""Calls: twins, reused ids, calls without a result, calls that never ended (docs/contract/rules.md#2.1, #2.4, #2.11,
+#2.24)."""
 
 from __future__ import annotations
 

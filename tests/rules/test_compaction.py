@@ -1,4 +1,4 @@
-"""Compactions (rules 2.5)."""
+"""Compactions (docs/contract/rules.md#2.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Empty content, empty messages, order of roles (rules 2.6, 2.12, 2.27, 2.30)."""
+"""Empty content, empty messages, order of roles (docs/contract/rules.md#2.6, #2.12, #2.27, #2.30)."""
 
 from __future__ import annotations
 

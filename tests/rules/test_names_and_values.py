@@ -1,4 +1,4 @@
-"""Ids, names, arguments, Unicode, media, sizes (rules 2.3, 2.10, 2.14, 2.15, 2.22, 2.23)."""
+"""Ids, names, arguments, Unicode, media, sizes (docs/contract/rules.md#2.3, #2.10, #2.14, #2.15, #2.22, #2.23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dangling pointers, id order, hidden sessions, counters (rules 2.2, 2.16, 2.20, 2.28)."""
+"""Dangling pointers, id order, hidden sessions, counters (docs/contract/rules.md#2.2, #2.16, #2.20, #2.28)."""
 
 from __future__ import annotations
 

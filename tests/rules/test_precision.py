@@ -1,4 +1,4 @@
-"""Precision (issue 4): a store of a thousand healthy sessions gives no finding that would make anyone worry."""
+"""Precision: a store of a thousand healthy sessions gives no finding that would make anyone worry."""
 
 from __future__ import annotations
 

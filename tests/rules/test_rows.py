@@ -1,4 +1,4 @@
-"""Rows that do not parse or fit, and rows that belong nowhere (rules 2.19, 2.26, 2.29)."""
+"""Rows that do not parse or fit, and rows that belong nowhere (docs/contract/rules.md#2.19, #2.26, #2.29)."""
 
 from __future__ import annotations
 

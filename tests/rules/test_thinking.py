@@ -1,4 +1,4 @@
-"""Thinking and provider state (rules 2.7, 2.8, 2.9, 2.13, 2.21)."""
+"""Thinking and provider state (docs/contract/rules.md#2.7, #2.8, #2.9, #2.13, #2.21)."""
 
 from __future__ import annotations
 

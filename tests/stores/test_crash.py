@@ -1,4 +1,5 @@
-"""Kill -9 at every step of a write leaves the old or the new state, and the next start says which (design 5.2)."""
+"""Kill -9 at every step of a write leaves the old or the new state, and the next start says which
+(docs/contract/design.md#5.2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The opencode-v1 dialect: tables ``message`` and ``part`` (format A3).
+"""The opencode-v1 dialect: tables ``message`` and ``part`` (docs/contract/formats.md#a3).
 
 ``data`` holds the object without ``id``, ``sessionID`` and ``messageID``, which are columns. Order: messages by
-(time_created, id), parts by id (wire-rules 6.1 step 1; format A8: never by id alone).
+(time_created, id), parts by id (docs/contract/wire.md#6.1.1; docs/contract/formats.md#a8: never by id alone).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _message(row: Row, faults: list[RowFault]) -> Message:
 
 def _decoded(row: Row, table: str) -> tuple[dict[str, Any], str, RowFault | None]:
     """``data`` as an object, its text, and what is wrong with it. The client parses it before anything else, so text
-    that is not JSON ends every prompt and the export too (format A6)."""
+    that is not JSON ends every prompt and the export too (docs/contract/formats.md#a6)."""
     raw = row.get("data")
     reason = ""
     if isinstance(raw, str):

@@ -1,5 +1,5 @@
-"""What the V1 client's schema asks of a stored message or part, and where it cannot go on (format A6, wire-rules 6.8
-F18, rules 2.19).
+"""What the V1 client's schema asks of a stored message or part, and where it cannot go on (docs/contract/formats.md#a6,
+docs/contract/wire.md#f18, docs/contract/rules.md#2.19).
 
 A field that the schema misses is a fault; most of them only break the client's transcript and export. A fault is
 ``fatal`` where the row, once it is replayed, leaves the client unable to build any request.
@@ -115,7 +115,7 @@ def _stops_tool(data: Mapping[str, Any]) -> tuple[str, str, str] | None:
 
 
 def replaced_output(state: Mapping[str, Any]) -> bool:
-    """An interrupted error that kept its output is sent as an output (wire-rules 6.1 step 5)."""
+    """An interrupted error that kept its output is sent as an output (docs/contract/wire.md#6.1.5)."""
     metadata = state.get("metadata")
     return (
         isinstance(metadata, dict) and metadata.get("interrupted") is True and isinstance(metadata.get("output"), str)

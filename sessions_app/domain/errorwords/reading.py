@@ -1,4 +1,5 @@
-"""What can be read in an error text besides its words: the messages wrapped in it, positions, ids (wire-rules 0.1)."""
+"""What can be read in an error text besides its words: the messages wrapped in it, positions, ids
+(docs/contract/wire.md#0.1)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ def extent(rows: SessionRows) -> Extent:
         *(_OWNED[2:] if rows.session_message else ()),
     )
     held = {"message": rows.messages, "part": rows.parts, "session_message": rows.session_message}
-    # A part may be filed under another session than its message (rules 2.29); SQL counts by the column.
+    # A part may be filed under another session than its message (docs/contract/rules.md#2.29); SQL counts by the
+    # column.
     own = {
         name: [row for row in found if row.get("session_id") == rows.session.get("id")] for name, found in held.items()
     }

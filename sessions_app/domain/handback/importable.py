@@ -1,5 +1,5 @@
-"""What the client's import takes (format A5): it checks every message and part against its schema and stops at the
-first that fails."""
+"""What the client's import takes (docs/contract/formats.md#a5): it checks every message and part against its schema and
+stops at the first that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A session with its structure kept and its texts masked, to be attached to a bug report (issue C 5g)."""
+"""A session with its structure kept and its texts masked, to be attached to a bug report
+(docs/handing-back.md#bundle)."""
 
 from __future__ import annotations
 

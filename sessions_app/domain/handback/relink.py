@@ -1,4 +1,5 @@
-"""Filing a session where its client looks for it: project, directory and path set together (rules 2.2, format A5).
+"""Filing a session where its client looks for it: project, directory and path set together (docs/contract/rules.md#2.2,
+docs/contract/formats.md#a5).
 
 Measured with client 1.18.33: ``project_id`` is that of the project whose worktree holds the directory, else ``global``;
 ``path`` is the directory relative to that worktree ("" for the worktree itself), or to ``/`` for ``global``.

@@ -1,5 +1,5 @@
-"""The report for a ticket: what is wrong with a session, who refuses it with which words, what a repair does (issue C
-5f).
+"""The report for a ticket: what is wrong with a session, who refuses it with which words, what a repair does
+(docs/handing-back.md).
 
 Everything out of the store is hostile: it is put on one line and escaped, so that it neither forms Markdown nor HTML.
 """

@@ -1,4 +1,4 @@
-"""A history as the provider is sent it, in canonical messages (design 6)."""
+"""A history as the provider is sent it, in canonical messages (docs/contract/design.md#6)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def lower(
     """The canonical messages that ``session``'s client would send to ``target``; with ``next_prompt`` sent as one more
     user message.
 
-    With ``repairs`` the two fixes of design 6 apply; without, it is what the client sends today. ``generation`` says
-    the V2 generation where the rows do not. Raises ``LoweringError`` where the client cannot build a request.
+    With ``repairs`` the two fixes of docs/contract/design.md#6 apply; without, it is what the client sends today.
+    ``generation`` says the V2 generation where the rows do not. Raises ``LoweringError`` where the client cannot build
+    a request.
     """
     return lowerer(session).lower(session, target, repairs, next_prompt, generation)

@@ -1,4 +1,4 @@
-"""What a user message's files become (format B3): by generation, since each has its own rules."""
+"""What a user message's files become (docs/contract/formats.md#b3): by generation, since each has its own rules."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def _text(heading: str, file: dict[str, Any], *, always: bool) -> dict[str, Any]
     if "description" in file:
         lines.append(f"Description: {file['description']}")
     if always or file["data"]:
-        # One U+FFFD per maximal bad subpart and a kept byte order mark, as the client's runtime decodes (format B6).
+        # One U+FFFD per maximal bad subpart and a kept byte order mark, as the client's runtime decodes
+        # (docs/contract/formats.md#b6).
         lines += ("", b64decode(file["data"]).decode("utf-8", "replace"))
     source = file["source"]
     origin = {"type": "uri", "uri": source["uri"]} if source["type"] == "uri" else {"type": "inline"}

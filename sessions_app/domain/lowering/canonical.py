@@ -1,4 +1,5 @@
-"""The shape of canonical messages, for those that are stored ready made (format B2, ``providerContext``)."""
+"""The shape of canonical messages, for those that are stored ready made (docs/contract/formats.md#b2,
+``providerContext``)."""
 
 from __future__ import annotations
 

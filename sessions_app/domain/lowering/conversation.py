@@ -1,4 +1,4 @@
-"""A V1 history as the plain text that a compaction summarises (wire-rules 6.7 C2, 6.8 B).
+"""A V1 history as the plain text that a compaction summarises (docs/contract/wire.md#c2, #6.8.b).
 
 One section per message, an empty line between; what the client's own instruction says around it is left out. The client
 leaves the newest part of a large history out of its summary request; by which budget is not known, so here everything

@@ -1,5 +1,5 @@
-"""A V2 history as the plain text that a compaction summarises (format B4: the wording of ``recent``), media and huge
-outputs left out."""
+"""A V2 history as the plain text that a compaction summarises (docs/contract/formats.md#b4: the wording of ``recent``),
+media and huge outputs left out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def conversation_v2(session: Session) -> Conversation:
 
 
 def _finished(message: Message) -> bool:
-    """Generation 1 writes the row only when it is done (format B2)."""
+    """Generation 1 writes the row only when it is done (docs/contract/formats.md#b2)."""
     return message.generation == 1 or message.data.get("status") == "completed"
 
 

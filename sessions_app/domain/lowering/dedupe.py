@@ -1,4 +1,4 @@
-"""The one choice "which twin wins" among tool parts that share a call id (design 6).
+"""The one choice "which twin wins" among tool parts that share a call id (docs/contract/design.md#dedupe).
 
 A retry, a replayed event stream or a second import leaves two tool parts with one call id in one assistant message. The
 most informative of them is kept, at the place of the first, so that the order of text, reasoning and tools stays.

@@ -1,4 +1,4 @@
-"""The one choice "which failed turn loses its tools" (design 6).
+"""The one choice "which failed turn loses its tools" (docs/contract/design.md#drop).
 
 A failed turn that is sent to the model it came from is sent without its provider state. A reasoning part that had
 nothing else (its text was withheld, its signature is not reused) is then filtered out, and the tool calls it led to
@@ -28,5 +28,6 @@ def loses_tools(message: Message, provider: str, model: str) -> bool:
 
 
 def loses_reasoning(parts: Iterable[Part]) -> bool:
-    """Whether a reasoning part has nothing but provider state. One such part among others is enough (format B7)."""
+    """Whether a reasoning part has nothing but provider state. One such part among others is enough
+    (docs/contract/formats.md#b7)."""
     return any(isinstance(part, ReasoningPart) and part.text == "" for part in parts)

@@ -1,5 +1,5 @@
-"""The local path of a ``file:`` URL, as the client's runtime gives it on a POSIX machine (format B3, attachments of
-generation 3)."""
+"""The local path of a ``file:`` URL, as the client's runtime gives it on a POSIX machine (docs/contract/formats.md#b3,
+attachments of generation 3)."""
 
 from __future__ import annotations
 

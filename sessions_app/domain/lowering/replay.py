@@ -1,4 +1,4 @@
-"""Which stored V1 messages are sent again, and in which order (wire-rules 6.1 step 2, 6.7 C1 and C2, 6.8 F13)."""
+"""Which stored V1 messages are sent again, and in which order (docs/contract/wire.md#6.1.2, #c1 and #c2, #f13)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def replayed(session: Session) -> list[Message]:
 
 
 def reverted(messages: Sequence[Message], revert: Any) -> list[Message]:
-    """``messages`` without what a pending revert takes away before the next prompt is stored (C1).
+    """``messages`` without what a pending revert takes away before the next prompt is stored
+    (docs/contract/wire.md#c1).
 
     ``revert`` is the session's column. Positions count in load order; an id that is not there takes nothing away. A
     column that is not JSON says nothing here: it is a fault of the session, which the client cannot load.
@@ -37,7 +38,8 @@ def reverted(messages: Sequence[Message], revert: Any) -> list[Message]:
 
 
 def compacted(messages: Sequence[Message]) -> list[Message]:
-    """``messages`` from the last finished compaction on, with its kept tail moved behind the summary (6.1 step 2)."""
+    """``messages`` from the last finished compaction on, with its kept tail moved behind the summary
+    (docs/contract/wire.md#6.1.2)."""
     start = _start(messages)
     kept = list(messages[start:])
     for index in range(len(kept) - 1, -1, -1):
@@ -46,15 +48,16 @@ def compacted(messages: Sequence[Message]) -> list[Message]:
             continue
         tail = next((at for at, message in enumerate(kept[:index]) if message.id == tail_id), None)
         summary = next((at for at in range(index + 1, len(kept)) if _summarises(kept[at], kept[index].id)), None)
-        # The newest compaction that qualifies is moved; older ones inside its tail stay where they are (F13).
+        # The newest compaction that qualifies is moved; older ones inside its tail stay where they are
+        # (docs/contract/wire.md#f13).
         if tail is not None and summary is not None:
             return [*kept[index : summary + 1], *kept[tail:index], *kept[summary + 1 :]]
     return kept
 
 
 def opens_with_task(session: Session) -> str | None:
-    """The task that the client runs before the next turn: "compaction" or "subtask" (C2), None where the turn comes
-    first.
+    """The task that the client runs before the next turn: "compaction" or "subtask" (docs/contract/wire.md#c2), None
+    where the turn comes first.
 
     The first request is not the turn then: a compaction sends a summary request, a subtask its own session's first
     turn.

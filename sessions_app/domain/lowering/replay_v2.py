@@ -1,4 +1,4 @@
-"""Which V2 rows are sent again, and in which order (format B4)."""
+"""Which V2 rows are sent again, and in which order (docs/contract/formats.md#b4)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""V1 rows to canonical messages: what the client hands to its provider layer (wire-rules 6.1 steps 1 to 7, with 6.7 and
-6.8).
+"""V1 rows to canonical messages: what the client hands to its provider layer (docs/contract/wire.md#6.1.1 to #6.1.7,
+docs/contract/wire.md#6.7, #6.8).
 
 The client's own names for the parts differ (``providerOptions``, ``toolCallId`` ...); here they have the canonical form
 of the goldens. Two result types say more than V2's: ``error`` carries the error text, ``content`` a list of text and
@@ -50,9 +50,9 @@ type _Block = tuple[dict[str, Any], Origin]
 def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None) -> Lowered:
     """The canonical messages of the next request's history; with ``next_prompt``, of the next request itself.
 
-    ``repairs`` on collapses twins and drops the tools of failed steps that lost their thinking (design 6); off is what
-    the client sends today. Raises ``LoweringError`` with the client's words where it cannot build a request (6.8 F18,
-    format A6).
+    ``repairs`` on collapses twins and drops the tools of failed steps that lost their thinking
+    (docs/contract/design.md#6); off is what the client sends today. Raises ``LoweringError`` with the client's words
+    where it cannot build a request (docs/contract/wire.md#f18, docs/contract/formats.md#a6).
     """
     for fault in session.faults:
         # The client parses every row of the session before it looks at one.
@@ -68,7 +68,8 @@ def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt
 
 
 def _was_plan(messages: Iterable[Message]) -> bool:
-    """The next prompt goes to the agent "build"; after any answer of the agent "plan" it is told so (6.8 F17)."""
+    """The next prompt goes to the agent "build"; after any answer of the agent "plan" it is told so
+    (docs/contract/wire.md#f17)."""
     return any(message.is_assistant and message.data.get("agent") == "plan" for message in messages)
 
 
@@ -89,7 +90,7 @@ class _Lowering:
         self.lowered = Lowered([], [])
 
     def prompt(self, text: str, was_plan: bool) -> None:
-        """The next user message (C4), with the client's reminder where there is one."""
+        """The next user message (docs/contract/wire.md#c4), with the client's reminder where there is one."""
         texts = [text, BUILD_AGAIN] if was_plan else [text]
         self._push("user", "", [({"type": "text", "text": text}, NOBODY) for text in texts if text])
 
@@ -117,7 +118,8 @@ class _Lowering:
         return blocks
 
     def _is_sent(self, message: Message) -> bool:
-        """A failed turn is left out, unless it was aborted with more to show than steps and reasoning (6.1 step 5)."""
+        """A failed turn is left out, unless it was aborted with more to show than steps and reasoning
+        (docs/contract/wire.md#6.1.5)."""
         error = message.data.get("error")
         if not error:
             return True
@@ -143,7 +145,8 @@ class _Lowering:
     def _step(
         self, message: Message, step: Sequence[Part], same_model: bool, signed: bool, media: list[_Block]
     ) -> None:
-        """One assistant message, and behind it one tool message with the results of its client tools (6.1 step 6)."""
+        """One assistant message, and behind it one tool message with the results of its client tools
+        (docs/contract/wire.md#6.1.6)."""
         blocks: list[_Block] = []
         results: list[_Block] = []
         for part in step:
@@ -168,7 +171,7 @@ class _Lowering:
     def _tool(
         self, part: ToolPart, origin: Origin, same_model: bool, media: list[_Block]
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Call and result of a tool part; None for a status the client does not know (6.8 F11)."""
+        """Call and result of a tool part; None for a status the client does not know (docs/contract/wire.md#f11)."""
         _refuse_fatal(part, origin)
         result = self._result(part, origin, media)
         if result is None:
@@ -205,8 +208,8 @@ class _Lowering:
         return {"type": "error", "value": INTERRUPTED} if part.status in ("pending", "running") else None
 
     def _output(self, output: Any, attachments: Any, origin: Origin, media: list[_Block]) -> dict[str, Any]:
-        """A completed call's output; attachments the package cannot keep inside a result go to ``media`` (6.1 step
-        5)."""
+        """A completed call's output; attachments the package cannot keep inside a result go to ``media``
+        (docs/contract/wire.md#6.1.5)."""
         kept: list[dict[str, Any]] = []
         for item in attachments if isinstance(attachments, list) else ():
             mime, url = _object(item).get("mime"), _object(item).get("url")
@@ -223,7 +226,7 @@ class _Lowering:
                 return {"type": "text", "value": output}
             if not isinstance(output, (dict, list)):
                 return {"type": "json", "value": output}
-            # An object that no client writes is read as text with attachments (6.8 F9).
+            # An object that no client writes is read as text with attachments (docs/contract/wire.md#f9).
             kept, output = [], output.get("text") if isinstance(output, dict) else None
         items = [{"type": "text", "text": output}] if isinstance(output, str) and output else []
         inline = [item for item in kept if item["uri"].startswith("data:") and "," in item["uri"]]
@@ -286,7 +289,7 @@ def _media(mime: str, url: str, filename: Any) -> dict[str, Any]:
 
 
 def _refuse_fatal(part: Part, origin: Origin) -> None:
-    """The part's shape stops the client (6.8 F18)."""
+    """The part's shape stops the client (docs/contract/wire.md#f18)."""
     if part.fault is not None and part.fault.fatal:
         kind = "invalid-prompt" if part.fault.words == INVALID_PROMPT else "unexpected"
         raise LoweringError(kind, part.fault.words, origin, {"path": part.fault.path})
@@ -300,7 +303,7 @@ def _checked(metadata: Any, origin: Origin) -> dict[str, Any]:
 
 
 def _has_signature(part: ReasoningPart) -> bool:
-    """A signature is present, though it may be empty or no string (6.8 F15)."""
+    """A signature is present, though it may be empty or no string (docs/contract/wire.md#f15)."""
     anthropic = part.metadata.get("anthropic")
     return isinstance(anthropic, dict) and anthropic.get("signature") is not None
 

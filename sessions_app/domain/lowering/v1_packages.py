@@ -1,5 +1,5 @@
-"""What the V1 client knows about the AI SDK package that writes a provider's requests (wire-rules 6.1 steps 5 and
-9)."""
+"""What the V1 client knows about the AI SDK package that writes a provider's requests (docs/contract/wire.md#6.1.5 and
+#6.1.9)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _IMAGES: Final = frozenset({BEDROCK, "@ai-sdk/xai"})
 
 SIGNED_BY: Final = {ANTHROPIC: "anthropic", BEDROCK: "bedrock"}
 """Packages whose empty content the client filters, and the key under which their reasoning's provider state is looked
-for (9.2b)."""
+for (docs/contract/wire.md#6.1.9.2b)."""
 
 SDK_KEYS: Final = {
     ANTHROPIC: "anthropic",
@@ -35,7 +35,7 @@ SDK_KEYS: Final = {
     OPENROUTER: "openrouter",
     "@ai-sdk/gateway": "gateway",
 }
-"""The metadata key that a package reads (9.4)."""
+"""The metadata key that a package reads (docs/contract/wire.md#6.1.9.4)."""
 
 
 def package_of(target: Target) -> str:
@@ -44,7 +44,8 @@ def package_of(target: Target) -> str:
 
 
 def keeps_media(package: str, model: str, mime: str) -> bool:
-    """Whether an image or PDF may stay inside a tool result (6.1 step 5); else it follows as a user message."""
+    """Whether an image or PDF may stay inside a tool result (docs/contract/wire.md#6.1.5); else it follows as a user
+    message."""
     if package in _ALL_MEDIA:
         return True
     if package in _IMAGES:
@@ -53,15 +54,15 @@ def keeps_media(package: str, model: str, mime: str) -> bool:
 
 
 def has_state(package: str, metadata: Any) -> bool:
-    """Whether reasoning without text is kept for its provider state (9.2b): a signature or redacted data of that
-    package's key."""
+    """Whether reasoning without text is kept for its provider state (docs/contract/wire.md#6.1.9.2b): a signature or
+    redacted data of that package's key."""
     state = metadata.get(SIGNED_BY.get(package, "")) if isinstance(metadata, dict) else None
     return isinstance(state, dict) and (state.get("signature") is not None or state.get("redactedData") is not None)
 
 
 def loses_tools(step: Iterable[Part], package: str) -> bool:
     """Whether a failed step, replayed to its own model, loses a reasoning part that held neither text nor provider
-    state, so that its tool calls would stand without the thinking that led to them (design 6, "drop")."""
+    state, so that its tool calls would stand without the thinking that led to them (docs/contract/design.md#drop)."""
     if package not in SIGNED_BY:
         return False
     return any(

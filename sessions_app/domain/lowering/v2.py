@@ -1,4 +1,4 @@
-"""V2 histories to canonical messages, for generations 1 to 3 (format B3)."""
+"""V2 histories to canonical messages, for generations 1 to 3 (docs/contract/formats.md#b3)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _STATE_KEYS = {
     "google-vertex": "google",
     "google-vertex-anthropic": "anthropic",
 }
-"""Providers whose route keys its provider state by another name than the provider's id (format B3: the route's key,
-else the name of the client's provider module)."""
+"""Providers whose route keys its provider state by another name than the provider's id (docs/contract/formats.md#b3:
+the route's key, else the name of the client's provider module)."""
 _EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
 
 
@@ -51,7 +51,7 @@ class Call:
 
 def lower_v2(session: Session, target: Target, repairs: bool = True, generation: int | None = None) -> Lowered:
     """The canonical messages that ``session``'s V2 client sends to ``target`` next; with ``repairs`` the two fixes of
-    design 6.
+    docs/contract/design.md#6.
 
     Raises: LoweringError: kind ``decode`` where a replayed row does not decode, ``lower`` where a canonical message is
         refused.

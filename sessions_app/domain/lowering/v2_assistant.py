@@ -1,4 +1,5 @@
-"""A V2 assistant message to canonical messages: the turn itself, then a message per local tool result (format B3)."""
+"""A V2 assistant message to canonical messages: the turn itself, then a message per local tool result
+(docs/contract/formats.md#b3)."""
 
 from __future__ import annotations
 
@@ -211,8 +212,8 @@ def _result(part: ToolPart, generation: int, hosted: bool, place: tuple[int, Ori
 
 
 def _stored_result(stored: Any, otherwise: str, place: tuple[int, Origin]) -> _Json:
-    """A hosted tool's own result. What looks like a result value keeps its type, so an error can lose its flag (format
-    B3)."""
+    """A hosted tool's own result. What looks like a result value keeps its type, so an error can lose its flag
+    (docs/contract/formats.md#b3)."""
     kind = stored.get("type") if isinstance(stored, dict) and "value" in stored else None
     if not isinstance(kind, str) or kind not in _RESULT_TYPES:
         return {"type": otherwise, "value": stored}

@@ -1,5 +1,5 @@
-"""A conversation over a stored session: prompts in, turns written, each request lowered from what is stored (design
-7)."""
+"""A conversation over a stored session: prompts in, turns written, each request lowered from what is stored
+(docs/contract/design.md#7)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from .events import UNCOUNTED, Failure, ToolOutput, Usage
 
 ABORTED = "Tool execution aborted"
-"""What the client itself writes for a tool that an abort closes (format A3)."""
+"""What the client itself writes for a tool that an abort closes (docs/contract/formats.md#a3)."""
 
 type ToolStatus = Literal["pending", "running", "completed", "error"]
 
@@ -65,7 +65,7 @@ class ToolItem(Item):
     """By the provider."""
     metadata: dict[str, Any] = field(default_factory=dict)
     unparsed: str = ""
-    """Arguments that were no JSON object, kept beside the empty input (rules 2.23)."""
+    """Arguments that were no JSON object, kept beside the empty input (docs/contract/rules.md#2.23)."""
 
     @property
     def settled(self) -> bool:

@@ -1,5 +1,5 @@
-"""Summarising a history in pieces, and the rows that the client itself would have written for a compaction (rules 2.5,
-format A3, B2)."""
+"""Summarising a history in pieces, and the rows that the client itself would have written for a compaction
+(docs/contract/rules.md#2.5, docs/contract/formats.md#a3, #b2)."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _last(session: Session, key: str, default: Any, *, user: bool) -> Any:
 
 
 def _sendable(text: str) -> str:
-    """Without lone surrogates: providers refuse them (rules 2.14)."""
+    """Without lone surrogates: providers refuse them (docs/contract/rules.md#2.14)."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not _is_clean(text) else text
 
 

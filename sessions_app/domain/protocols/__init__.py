@@ -1,4 +1,4 @@
-"""The wire formats: one package each, with its writers and its rules, and the line here that registers it (design 3).
+"""The wire formats: one package each, with its writers and its rules, and the line here that registers it.
 
 Modules are loaded when a protocol is first used: all of them take 0.1 s of processor time, which commands that judge
 and lower nothing need not wait for.
@@ -24,7 +24,7 @@ from sessions_app.domain.wire.verdict import Verdict, Violation
 class Protocol:
     """A wire format. ``package`` holds ``v1`` and ``v2`` (the writers of either client, ``write(lowered, target)``),
     ``rules`` (``check``, ``not_checkable``) and ``table`` (an entry per rule). ``title`` is for people; ``verified``
-    says that recordings confirm the V1 writer (design 6)."""
+    says that recordings confirm the V1 writer (docs/contract/design.md#6)."""
 
     name: ProtocolName
     package: str
@@ -45,7 +45,7 @@ class Protocol:
 
     @property
     def rules(self) -> Mapping[str, WireRule]:
-        """Every rule of this protocol, by id of wire-rules."""
+        """Every rule of this protocol, by id of docs/wire-rules.md."""
         return cast("Mapping[str, WireRule]", self._module("table").TABLE)
 
     def _module(self, name: str) -> Any:
@@ -72,8 +72,8 @@ REGISTRY: dict[str, Protocol] = {
 def judge(body: Body, target: Target) -> Verdict:
     """What the provider would answer to this body: it is accepted exactly when no rule is broken for certain.
 
-    The body must already end in the prompt that would be sent ("continue", design 2), so that tail rules speak of the
-    request.
+    The body must already end in the prompt that would be sent ("continue", docs/contract/design.md#verdict), so that
+    tail rules speak of the request.
     """
     protocol = REGISTRY[target.protocol]
     found = protocol.check(body.body, target, body.provenance)

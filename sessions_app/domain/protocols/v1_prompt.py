@@ -1,8 +1,8 @@
-"""From canonical messages to the prompt that the V1 client's provider packages are handed (wire-rules 6.1 steps 8 and
-9).
+"""From canonical messages to the prompt that the V1 client's provider packages are handed (docs/contract/wire.md#6.1.8
+and #6.1.9).
 
 Step 8 (the AI SDK) resolves files and merges results, step 9 (the client's own transform) adapts the prompt to package
-and model. Cache marks (9.3) are left out: no rule of a history depends on them.
+and model. Cache marks (docs/contract/wire.md#6.1.9.3) are left out: no rule of a history depends on them.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class PromptMessage:
 
 
 def prompt(lowered: Lowered, target: Target) -> list[PromptMessage]:
-    """The prompt for ``target``. Raises ``LoweringError`` with the client's words for a file it cannot load (6.8
-    F6)."""
+    """The prompt for ``target``. Raises ``LoweringError`` with the client's words for a file it cannot load
+    (docs/contract/wire.md#f6)."""
     messages = _converted(lowered)
     _replace_unreadable(messages, target)
     for message in messages:
@@ -94,7 +94,7 @@ def decoded_text(data: str) -> str:
 
 
 def unsupported(what: str, origin: Origin) -> LoweringError:
-    """What a provider package throws for content it has no place for (6.8 F6)."""
+    """What a provider package throws for content it has no place for (docs/contract/wire.md#f6)."""
     return LoweringError("unsupported-file", f"'{what}' functionality not supported.", origin)
 
 
@@ -125,7 +125,7 @@ def _says_something(block: dict[str, Any]) -> bool:
 
 
 def _file(media: dict[str, Any], origin: Origin) -> dict[str, Any]:
-    """A user's file with its data; the media type of a data URL wins over the part's own (6.8 F3)."""
+    """A user's file with its data; the media type of a data URL wins over the part's own (docs/contract/wire.md#f3)."""
     source = media["data"]
     block = {"type": "file", "mediaType": media["mediaType"]}
     if "filename" in media:
@@ -145,7 +145,8 @@ def _file(media: dict[str, Any], origin: Origin) -> dict[str, Any]:
 
 
 def _replace_unreadable(messages: Iterable[PromptMessage], target: Target) -> None:
-    """9.1: a user's file of a kind the model does not read becomes a text that says so (6.8 F4)."""
+    """A user's file of a kind the model does not read becomes a text that says so (docs/contract/wire.md#6.1.9.1)
+    (docs/contract/wire.md#f4)."""
     readable = target.capabilities.input or assumed_input(target)
     for message in messages:
         if message.role == "user" and any(block["type"] == "file" for block in message.blocks):
@@ -181,8 +182,8 @@ def _modality(media_type: str) -> str:
 
 
 def _well_formed(block: dict[str, Any]) -> dict[str, Any]:
-    """9.2a: lone surrogates become U+FFFD in text, reasoning and the text of results; not in inputs, JSON results or
-    names."""
+    """Lone surrogates become U+FFFD in text, reasoning and the text of results (docs/contract/wire.md#6.1.9.2a); not in
+    inputs, JSON results or names."""
     kind = block["type"]
     if kind in ("text", "reasoning"):
         text = block["text"]
@@ -210,7 +211,7 @@ def replaced(text: str) -> str:
 
 
 def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMessage]:
-    """9.2 b to f."""
+    """The steps that normalise the prompt (docs/contract/wire.md#6.1.9.2b to #6.1.9.2f)."""
     package = package_of(target)
     model = target.model.lower()
     if package in SIGNED_BY:
@@ -226,7 +227,7 @@ def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMes
             if message.role == "assistant" and not any(block["type"] == "reasoning" for block in message.blocks):
                 message.blocks = [*message.blocks, {"type": "reasoning", "text": ""}]
                 message.origins = [*message.origins, NOBODY]
-        # Such a model behaves as if it had the field without configuration (6.8 F12).
+        # Such a model behaves as if it had the field without configuration (docs/contract/wire.md#f12).
         if field_name is None and package == COMPATIBLE:
             field_name = "reasoning_content"
     if field_name and package != OPENROUTER:
@@ -235,7 +236,8 @@ def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMes
 
 
 def _without_empty(messages: Iterable[PromptMessage], package: str) -> list[PromptMessage]:
-    """9.2b: empty texts, and reasoning with neither text nor provider state; messages left empty go too."""
+    """Empty texts, and reasoning with neither text nor provider state (docs/contract/wire.md#6.1.9.2b); messages left
+    empty go too."""
 
     def wanted(block: dict[str, Any]) -> bool:
         if block["type"] == "text":
@@ -262,7 +264,8 @@ def _rename_calls(messages: Iterable[PromptMessage], rename: Callable[[str], str
 
 
 def _with_done(messages: list[PromptMessage]) -> list[PromptMessage]:
-    """9.2d: such models refuse a user message right behind results, so the client puts an answer between."""
+    """Such models refuse a user message right behind results, so the client puts an answer between
+    (docs/contract/wire.md#6.1.9.2d)."""
     result: list[PromptMessage] = []
     for message in messages:
         if message.role == "user" and result and result[-1].role == "tool":
@@ -272,7 +275,7 @@ def _with_done(messages: list[PromptMessage]) -> list[PromptMessage]:
 
 
 def _interleave(messages: Iterable[PromptMessage], name: str) -> None:
-    """9.2f: reasoning goes into a member of the message, also when there is none."""
+    """Reasoning goes into a member of the message, also when there is none (docs/contract/wire.md#6.1.9.2f)."""
     for message in messages:
         if message.role == "assistant":
             message.fields[name] = "".join(block["text"] for block in message.blocks if block["type"] == "reasoning")
@@ -280,7 +283,7 @@ def _interleave(messages: Iterable[PromptMessage], name: str) -> None:
 
 
 def _remapped(messages: list[PromptMessage], target: Target) -> list[PromptMessage]:
-    """9.4: metadata under the provider's id goes to the key that the package reads."""
+    """Metadata under the provider's id goes to the key that the package reads (docs/contract/wire.md#6.1.9.4)."""
     key = SDK_KEYS.get(package_of(target))
     provider = target.provider
     if key is None or key == provider:

@@ -1,5 +1,5 @@
-"""What the V2 client's protocol modules share (wire-rules 6.3, July packages/llm): texts, media, system updates, cache
-marks."""
+"""What the V2 client's protocol modules share (docs/contract/wire.md#6.3, July packages/llm): texts, media, system
+updates, cache marks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def result_text(result: Part) -> str:
 
 
 def _finite(value: Any) -> bool:
-    """Whether JSON can say every number in ``value``; only an overflowing literal can give another (format B6)."""
+    """Whether JSON can say every number in ``value``; only an overflowing literal can give another
+    (docs/contract/formats.md#b6)."""
     stack = [value]
     while stack:
         item = stack.pop()

@@ -1,4 +1,4 @@
-"""The rules: what can be wrong with a stored session, and how it is repaired (rules.md; design 2).
+"""The rules: what can be wrong with a stored session, and how it is repaired (docs/rules.md).
 
 A rule is a function that ``rule`` registers in a module of its family.
 """

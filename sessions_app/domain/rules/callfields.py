@@ -1,4 +1,4 @@
-"""Call ids, tool names and arguments in a form that a provider refuses (rules 2.15, 2.22, 2.23)."""
+"""Call ids, tool names and arguments in a form that a provider refuses (docs/contract/rules.md#2.15, #2.22, #2.23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Calls that share an id, have no result, never ended, or ran twice (rules 2.1, 2.4, 2.11, 2.24)."""
+"""Calls that share an id, have no result, never ended, or ran twice (docs/contract/rules.md#2.1, #2.4, #2.11,
+#2.24)."""
 
 from __future__ import annotations
 
@@ -92,7 +93,7 @@ def _collapse(
     message: Message, twins: list[ToolPart], winner: ToolPart, loser: ToolPart, call_id: str
 ) -> list[Operation]:
     """The loser goes. Where it stood first in the same step with something sent in between, the winner's data takes its
-    place (design 6: at the place of the first occurrence), and the winner's own row goes instead."""
+    place (docs/contract/design.md#6: at the place of the first occurrence), and the winner's own row goes instead."""
     why = f"a more informative part holds the call {call_id}"
     if loser is twins[0] and winner.index > loser.index and _sent_between(message, loser, winner):
         return [
@@ -150,8 +151,8 @@ def find_across_turns(context: Context) -> Iterator[Finding]:
 
 
 def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> Finding:
-    # Gateways of Responses are known to check ids over the whole request, OpenAI itself is not (wire-rules R16: a
-    # warning).
+    # Gateways of Responses are known to check ids over the whole request, OpenAI itself is not
+    # (docs/contract/wire.md#r16: a warning).
     responses = context.target is not None and context.target.protocol == "openai-responses"
     may_refuse = responses and message.id in context.sent_messages
     refusal = context.refusal("duplicate-call-id-across-turns", "duplicate-call-id-in-message", parts=[tool])
@@ -180,7 +181,7 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
 @rule("orphan-tool-use", severity="blocked", safety="safe", live=True)
 def find_orphans(context: Context) -> Iterator[Finding]:
     """Calls that reach the provider without a result. V1 pairs every call of the client's own tools; only what the
-    provider itself executed can lose its result there (wire-rules 6.8 F8)."""
+    provider itself executed can lose its result there (docs/contract/wire.md#f8)."""
     named: dict[str, list[Violation]] = defaultdict(list)
     for violation in context.violations:
         if "orphan-tool-use" in violation.faults:

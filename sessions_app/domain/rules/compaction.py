@@ -1,4 +1,4 @@
-"""Compactions that loop or cut a turn (rules 2.5)."""
+"""Compactions that loop or cut a turn (docs/contract/rules.md#2.5)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def is_summary(message: Message) -> bool:
 
 
 def finished(summary: Message) -> bool:
-    """It closes history (wire-rules 6.1 step 2)."""
+    """It closes history (docs/contract/wire.md#6.1.2)."""
     return bool(summary.data.get("finish")) and summary.error is None
 
 
@@ -169,8 +169,8 @@ def find_cut_pair(context: Context) -> Iterator[Finding]:
 
 
 def _second_triggers(context: Context) -> Iterator[Finding]:
-    """A compaction without a tail right after one with a tail: what the first wanted kept is cut away (rules 2.5,
-    oc#27594)."""
+    """A compaction without a tail right after one with a tail: what the first wanted kept is cut away
+    (docs/contract/rules.md#2.5)."""
     for first, second in pairwise(compactions(context)):
         tail = context.messages_by_id.get(first.part.tail_start_id or "")
         if tail is None or second.part.tail_start_id or not _adjacent(context, first, second):

@@ -1,4 +1,4 @@
-"""Messages and texts with nothing in them (rules 2.6, 2.30)."""
+"""Messages and texts with nothing in them (docs/contract/rules.md#2.6, #2.30)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def blank(value: Any) -> bool:
 
 
 def sends_text(part: Part) -> bool:
-    """A user's part that is sent as something other than blank text (wire-rules 6.1 step 5)."""
+    """A user's part that is sent as something other than blank text (docs/contract/wire.md#6.1.5)."""
     if isinstance(part, TextPart):
         return not part.ignored and not blank(part.text)
     if isinstance(part, FilePart):
@@ -121,7 +121,8 @@ def _blank_beside_files(context: Context, message: Message) -> Iterator[Finding]
 
 
 def _starts_wrong(context: Context, message: Message) -> Violation | None:
-    """An empty first prompt is not sent at all, so that the history begins with its answer (wire-rules 6.8 D)."""
+    """An empty first prompt is not sent at all, so that the history begins with its answer
+    (docs/contract/wire.md#6.8.d)."""
     if any(earlier.id in context.sent_messages for earlier in context.messages[: context.places[message.id]]):
         return None
     return context.refusal("role-order", messages=answers_to(context, message))
@@ -199,7 +200,7 @@ def _blank_parts(context: Context, message: Message) -> Iterator[Finding]:
 
 
 def _separates_signed(message: Message, part: Part) -> bool:
-    """Signed reasoning stands on both sides of the part (wire-rules 1b, the empty separator trap)."""
+    """Signed reasoning stands on both sides of the part (docs/contract/wire.md#1b, the empty separator trap)."""
     sides = message.parts[: part.index], message.parts[part.index + 1 :]
     return all(any(isinstance(other, ReasoningPart) and other.signed for other in side) for side in sides)
 

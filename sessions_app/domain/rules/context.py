@@ -1,4 +1,4 @@
-"""What a rule looks at: a session with what is known around it, and how it says what it found (design 2)."""
+"""What a rule looks at: a session with what is known around it, and how it says what it found."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ class Facts:
     """The time in ms."""
     history: Callable[[str], Sequence[tuple[str, int]]] | None = field(default=None, compare=False)
     """Given a message id, the (id, time_created) of every message of the stored session that holds it, in order; ()
-    where none does. Looked up only when a rule needs it (a fork's pointers into its parent, rules 2.20)."""
+    where none does. Looked up only when a rule needs it (a fork's pointers into its parent,
+    docs/contract/rules.md#2.20)."""
 
 
 class Context:

@@ -1,4 +1,4 @@
-"""Session totals that do not add up (rules 2.28)."""
+"""Session totals that do not add up (docs/contract/rules.md#2.28)."""
 
 from __future__ import annotations
 

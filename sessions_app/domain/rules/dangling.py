@@ -1,4 +1,4 @@
-"""Pointers to messages and sessions that are not there (rules 2.20)."""
+"""Pointers to messages and sessions that are not there (docs/contract/rules.md#2.20)."""
 
 from __future__ import annotations
 

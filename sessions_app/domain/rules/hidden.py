@@ -1,4 +1,4 @@
-"""Sessions that the client's list leaves out (rules 2.2)."""
+"""Sessions that the client's list leaves out (docs/contract/rules.md#2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images and documents that a provider or the client itself refuses (rules 2.3)."""
+"""Images and documents that a provider or the client itself refuses (docs/contract/rules.md#2.3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_EDGE = 8000
 MANY_IMAGES = 20
 """With more images in one request their largest side is 2000 pixels (A26)."""
 COUNT_LIMIT = 50
-"""Images in one request that the strictest known routes take (rules 2.3)."""
+"""Images in one request that the strictest known routes take (docs/contract/rules.md#2.3)."""
 _COUNTED = re.compile(r"request contains \d+ images, exceeding the maximum of (\d+)")
 _TEXT_TYPES = ("text/", "application/x-directory", "application/json")
 
@@ -137,7 +137,7 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
 
 
 def _documents(context: Context, part: Part | None, files: list[Media], problems: list[_Problem]) -> list[_Problem]:
-    """Documents inside a function's output, which the Responses API refuses (rules 2.3, oc#44486)."""
+    """Documents inside a function's output, which the Responses API refuses (docs/contract/rules.md#2.3)."""
     target = context.target
     if target is None or target.protocol != "openai-responses" or not isinstance(part, ToolPart):
         return []
@@ -169,8 +169,8 @@ def _images(message: Message, part: Part) -> list[Media]:
 
 
 def _too_many(context: Context) -> Iterator[Finding]:
-    """More images than a provider takes in one request; some take 50 (rules 2.3). Certain only where the session
-    recorded it."""
+    """More images than a provider takes in one request; some take 50 (docs/contract/rules.md#2.3). Certain only where
+    the session recorded it."""
     words, limit = "", COUNT_LIMIT
     for message in context.messages:
         found = _COUNTED.search(stored_error(message))
@@ -201,7 +201,7 @@ def _too_much(images: list[Media], limit: int) -> list[_Problem]:
 
 
 def _client_stops(context: Context, message: Message, part: Part | None, words: str) -> bool:
-    """The client itself cannot send a file of this part (wire-rules 6.3, 6.8 F6)."""
+    """The client itself cannot send a file of this part (docs/contract/wire.md#6.3, #f6)."""
     if not words or not any(
         word in words for word in ("media", "functionality not supported", "URL scheme", "data URL")
     ):
@@ -259,7 +259,7 @@ def _packed(data: DataUrl) -> str:
 
 
 def _stops(file: Media, data: DataUrl | None, words: str) -> bool:
-    """The client's own words name this file's type or the scheme of its address (wire-rules 6.8 F6)."""
+    """The client's own words name this file's type or the scheme of its address (docs/contract/wire.md#f6)."""
     if "functionality not supported" in words:
         return bool(file.mime) and file.mime in words
     return "URL scheme" in words and data is None and file.url.partition(":")[0] + ":" in words

@@ -1,4 +1,4 @@
-"""Operations that rules plan with, in the terms of either dialect (rules 4, invariants every repair must keep)."""
+"""Operations that rules plan with, in the terms of either dialect (docs/contract/rules.md#4)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
 from sessions_app.domain.wire.callids import plain
 
 UNKNOWN_OUTCOME = "Tool call interrupted, outcome unknown (closed by Suture: no result was stored)"
-"""The synthetic error of a call that never got a result; it claims neither success nor failure (rules 4.4)."""
+"""The synthetic error of a call that never got a result; it claims neither success nor failure
+(docs/contract/rules.md#4.4)."""
 
 MAX_CALL_ID = 64
 
@@ -159,7 +160,7 @@ def _close_v1(message: Message, tool: ToolPart) -> list[Edit]:
 
 
 def _close_v2(message: Message, tool: ToolPart) -> list[Edit]:
-    """Required fields per generation as in format B2 (tool states)."""
+    """Required fields per generation as in docs/contract/formats.md#b2 (tool states)."""
     state = tool.state
     edits = [Edit(("state", "status"), "error")]
     if not isinstance(tool.input, dict):
@@ -253,7 +254,7 @@ def safe_call_id(old: str, number: int, nine: bool = False) -> str:
 
 def take_out(message: Message, why: str) -> Operation:
     """The message is no longer sent: a V1 message goes with its parts; a V2 row stays and loses its content, since rows
-    without their events have stopped upgrades (rules 0.3)."""
+    without their events have stopped upgrades (docs/contract/rules.md#0.3)."""
     if is_v2(message):
         return edit_message(message, (Edit(("content",), []),), why)
     return delete_message(message, why)

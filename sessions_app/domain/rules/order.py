@@ -1,4 +1,4 @@
-"""Message ids that do not sort in time order (rules 2.16; format A8)."""
+"""Message ids that do not sort in time order (docs/contract/rules.md#2.16; docs/contract/formats.md#a8)."""
 
 from __future__ import annotations
 

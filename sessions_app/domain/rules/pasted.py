@@ -1,5 +1,5 @@
-"""Thinking that was changed or went stale: no row tells it, only a provider's error that somebody pasted (rules
-2.7)."""
+"""Thinking that was changed or went stale: no row tells it, only a provider's error that somebody pasted
+(docs/contract/rules.md#2.7)."""
 
 from __future__ import annotations
 

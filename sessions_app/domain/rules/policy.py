@@ -1,4 +1,4 @@
-"""Stored text that a gateway's filter refuses (rules 2.32)."""
+"""Stored text that a gateway's filter refuses (docs/contract/rules.md#2.32)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State that only the provider who made it takes back (rules 2.8, 2.9, 2.13, 2.21)."""
+"""State that only the provider who made it takes back (docs/contract/rules.md#2.8, #2.9, #2.13, #2.21)."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _STRIPPED = "client 1.18, which sends no item ids; older clients and other route
 
 
 def states(message: Message, part: Part) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """Where a part keeps provider state, and what is there (format B5): keyed by provider in V1 and generation 1, flat
-    later."""
+    """Where a part keeps provider state, and what is there (docs/contract/formats.md#b5): keyed by provider in V1 and
+    generation 1, flat later."""
     if message.generation >= 2:
         names = ("providerState", "native") if isinstance(part, ToolPart) else ("state", "native")
         for name in names:

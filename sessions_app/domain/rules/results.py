@@ -1,4 +1,4 @@
-"""Results without a call, and parts in the shape of another product (rules 2.18, 2.31)."""
+"""Results without a call, and parts in the shape of another product (docs/contract/rules.md#2.18, #2.31)."""
 
 from __future__ import annotations
 
@@ -146,8 +146,8 @@ def find_foreign_shapes(context: Context) -> Iterator[Finding]:
 
 
 def _refused_call(context: Context) -> Iterator[Finding]:
-    """A call that the client has no place for in this protocol, such as one the provider itself executed (wire-rules
-    6.3)."""
+    """A call that the client has no place for in this protocol, such as one the provider itself executed
+    (docs/contract/wire.md#6.3)."""
     words, part = context.client_stops, context.stopped_at
     if not isinstance(part, ToolPart) or "media" in words or "URL scheme" in words:
         return

@@ -1,4 +1,4 @@
-"""Histories whose roles stand in an order that a provider refuses (rules 2.12, 2.27)."""
+"""Histories whose roles stand in an order that a provider refuses (docs/contract/rules.md#2.12, #2.27)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a missing or misshapen field becomes: schema defaults and what neighbours know, never nulls (rules 2.19)."""
+"""What a missing or misshapen field becomes: schema defaults and what neighbours know, never nulls
+(docs/contract/rules.md#2.19)."""
 
 from __future__ import annotations
 
@@ -151,7 +152,8 @@ def fill_part(context: Context, message: Message, part: Part, fault: RowFault) -
 
 
 def _fill_item(context: Context, message: Message, item: Part, path: tuple[str, ...]) -> tuple[Edit, ...]:
-    """A V2 content item; ``path`` is inside it. The fields each tool state must have are those of format B2."""
+    """A V2 content item; ``path`` is inside it. The fields each tool state must have are those of
+    docs/contract/formats.md#b2."""
     if not isinstance(item, ToolPart):
         return ()
     time = {"created": message.time_created}

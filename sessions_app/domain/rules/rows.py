@@ -1,4 +1,4 @@
-"""Rows that do not parse or belong nowhere, and a damaged file (rules 2.25, 2.26, 2.29)."""
+"""Rows that do not parse or belong nowhere, and a damaged file (docs/contract/rules.md#2.25, #2.26, #2.29)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs and histories that are too big to send (rules 2.10)."""
+"""Outputs and histories that are too big to send (docs/contract/rules.md#2.10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .registration import rule
 HUGE_OUTPUT = 256 * 1024
 """Characters of one output: five times what the client itself lets through (50 KiB)."""
 MAX_ARGUMENTS = 1_048_576
-"""Characters of one call's arguments that OpenAI takes (rules 2.10)."""
+"""Characters of one call's arguments that OpenAI takes (docs/contract/rules.md#2.10)."""
 OVERFLOW = 4_000_000
 """Characters of a request that no known window holds (a million tokens)."""
 KEEP = 8 * 1024

@@ -1,4 +1,4 @@
-"""Summaries of compactions that failed, came out empty, or answer nothing (rules 2.5)."""
+"""Summaries of compactions that failed, came out empty, or answer nothing (docs/contract/rules.md#2.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thinking that a provider refuses: unsigned, missing, alone, lost with an error (rules 2.7)."""
+"""Thinking that a provider refuses: unsigned, missing, alone, lost with an error (docs/contract/rules.md#2.7)."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def find_lost(context: Context) -> Iterator[Finding]:
 
 
 def _lost_but_said(context: Context) -> Iterator[Finding]:
-    """A failed turn whose reasoning still has text keeps its tools (design 6); where that is refused, this says why and
-    the finding at the same place repairs it."""
+    """A failed turn whose reasoning still has text keeps its tools (docs/contract/design.md#6); where that is refused,
+    this says why and the finding at the same place repairs it."""
     for message, violation, parts in _refused_turns(context):
         signed = [part for part in message.parts if _signed(part)]
         tools = [part for part in parts if isinstance(part, ToolPart)]
@@ -205,8 +205,9 @@ def _tool_turn(context: Context, message: Message, violation: Violation, parts: 
 
 
 def _as_text(message: Message, parts: Sequence[Part]) -> Choice:
-    """The recommended repair: nothing of the calls and results is lost, only the reasoning goes (rules 6: dropping only
-    the unsigned reasoning is not enough, the call is then refused for lacking thinking)."""
+    """The recommended repair: nothing of the calls and results is lost, only the reasoning goes
+    (docs/contract/rules.md#6: dropping only the unsigned reasoning is not enough, the call is then refused for lacking
+    thinking)."""
     why = "a call without its signed thinking cannot be sent with thinking on"
     operations = [
         replace_part(part, tool_as_text(message, part), why) if isinstance(part, ToolPart) else delete_part(part, why)

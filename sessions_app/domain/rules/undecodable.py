@@ -1,4 +1,4 @@
-"""Rows that do not fit the client's schema (rules 2.19; format A6)."""
+"""Rows that do not fit the client's schema (docs/contract/rules.md#2.19; docs/contract/formats.md#a6)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _of_item(message: Message) -> bool:
 
 
 def _refused(context: Context, part: Part) -> Finding:
-    """What stops the client at a part that its schema takes all the same (wire-rules 6.8 F15); files are
+    """What stops the client at a part that its schema takes all the same (docs/contract/wire.md#f15); files are
     ``media-rejected``, calls ``history-shape-foreign``."""
     words = context.client_stops
     return context.finding(

@@ -1,4 +1,5 @@
-"""Text that is no valid Unicode, or that a parser stumbles over (rules 2.14; format A9)."""
+"""Text that is no valid Unicode, or that a parser stumbles over (docs/contract/rules.md#2.14;
+docs/contract/formats.md#a9)."""
 
 from __future__ import annotations
 

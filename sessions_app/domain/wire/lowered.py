@@ -1,4 +1,4 @@
-"""Canonical messages and their provenance (format B3, design 6)."""
+"""Canonical messages and their provenance (docs/contract/formats.md#b3, docs/contract/design.md#6)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Body:
     body: dict[str, Any]
     provenance: Provenance = field(default_factory=dict)
     verified: bool = True
-    """False: a V1 writer that no recording confirms (design 6: "not verified")."""
+    """False: a V1 writer that no recording confirms (docs/contract/design.md#6: "not verified")."""
 
 
 class LoweringError(Exception):

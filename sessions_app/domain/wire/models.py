@@ -1,8 +1,8 @@
-"""What models accept, as data: one table for every model-dependent rule (wire-rules 1c, 2c, 4, 6.6 point 3).
+"""What models accept, as data: one table for every model-dependent rule (docs/contract/wire.md#1c, #2c, #4, #6.6).
 
 A row applies to model ids in which its pattern is found, after the id is lower-cased and "." written as "-". The first
 row that fits wins. Ids that only fit a family row are *unknown*: they get the family's defaults, and request rules on
-them are never more than warnings. Names after August 2026 come from vendor documents only (wire-rules 7).
+them are never more than warnings. Names after August 2026 come from vendor documents only (docs/contract/wire.md#7).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ModelFacts:
     """Thinking modes: manual (``enabled`` with a budget), adaptive, or both; "" = not known (A21, A30)."""
     always_thinks: bool = False
     omits_thinking: bool = False
-    """Thinking comes back with empty text and a signature, and must be sent back so (wire-rules 1c, omitted
+    """Thinking comes back with empty text and a signature, and must be sent back so (docs/contract/wire.md#1c, omitted
     display)."""
     sampling: bool = True
     """Whether temperature, top_p and top_k may be set (A30)."""

@@ -1,7 +1,9 @@
-"""Provider ids the clients know: which wire format, which package, which strict-server profile (design 2, "target").
+"""Provider ids the clients know: which wire format, which package, which strict-server profile
+(docs/contract/design.md#target).
 
-Data only. Facts: wire-rules 2c (strict servers), 6.1 (packages); the rest is the public catalogue of provider ids that
-the V1 client ships with. A provider that is not listed is a compatible server of unknown make.
+Data only. Sources: docs/contract/wire.md#2c (strict servers), docs/contract/wire.md#6.1 (packages); the rest is the
+public catalogue of provider ids that the V1 client ships with. A provider that is not listed is a compatible server of
+unknown make.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ DEFAULT_PACKAGE: dict[ProtocolName, str] = {
 
 OLDER_ANTHROPIC = "anthropic-older"
 """Profile of servers that speak anthropic-messages and are not run by a vendor we know: they are judged by what the
-corpus' strict provider refused (wire-rules 6.8 D)."""
+corpus' strict provider refused (docs/contract/wire.md#6.8.d)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +158,8 @@ class Route:
 
 def route(provider: str, model: str, base_url: str = "") -> Route:
     """The way of ``provider/model``; an unknown provider is recognised by the host of ``base_url``, else by the model
-    id alone (design 2: an id with "claude" speaks anthropic-messages, every other openai-chat)."""
+    id alone (docs/contract/design.md#target: an id with "claude" speaks anthropic-messages, every other
+    openai-chat)."""
     entry = PROVIDERS.get(provider.lower()) or _by_host(base_url)
     if entry is None:
         if "claude" in model.lower():

@@ -1,4 +1,4 @@
-"""The target of the next call: protocol, provider, model, thinking (design 2, "target")."""
+"""The target of the next call: protocol, provider, model, thinking (docs/contract/design.md#target)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ type Thinking = Literal["on", "off", "auto"]
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """What the client's configuration says about a model (wire-rules 6.1 step 9, 6.8 F4, F12).
+    """What the client's configuration says about a model (docs/contract/wire.md#6.1.9, #f4, #f12).
 
     ``input`` lists input modalities; None = unknown, then what such a model usually reads is assumed
     (``v1_prompt.assumed_input``). ``interleaved`` is the ``capabilities.interleaved.field`` of the client's model
@@ -62,7 +62,7 @@ def make_target(
 
 
 def parse_target(text: str, thinking: Thinking = "auto", session: Session | None = None, base_url: str = "") -> Target:
-    """Reads ``PROTOCOL[:PROVIDER/MODEL]`` (design 8), split at the first ':' and the first '/'.
+    """Reads ``PROTOCOL[:PROVIDER/MODEL]`` (docs/commands.md), split at the first ':' and the first '/'.
 
     Without a model it is the session's own. Thinking ``auto`` is on where that model's own turns in ``session`` carry
     reasoning. Raises ``ValueError`` with words for the user when the protocol is unknown or no model can be told.
@@ -80,8 +80,8 @@ def parse_target(text: str, thinking: Thinking = "auto", session: Session | None
 
 
 def infer_target(session: Session, thinking: Thinking = "auto", base_url: str = "") -> Target | None:
-    """The session's own target: the model of its last user message, else of its last assistant (design 2); None where
-    no message and no session row names a model."""
+    """The session's own target: the model of its last user message, else of its last assistant
+    (docs/contract/design.md#target); None where no message and no session row names a model."""
     provider, model = _own_model(session)
     if not provider and not model:
         return None
@@ -121,7 +121,8 @@ def _own_model(session: Session) -> tuple[str, str]:
 
 
 def _session_model(session: Session) -> tuple[str, str]:
-    """The model column of the session row (format A3), for a session without a single message that names one."""
+    """The model column of the session row (docs/contract/formats.md#a3), for a session without a single message that
+    names one."""
     stored = session.rows.session.get("model")
     if isinstance(stored, str):
         try:

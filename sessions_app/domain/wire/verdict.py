@@ -1,4 +1,4 @@
-"""What a provider would answer: violations and the verdict (design 2; wire-rules 0)."""
+"""What a provider would answer: violations and the verdict (docs/contract/wire.md#0)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ settings decide."""
 class Violation:
     """A rule of the protocol that the payload breaks.
 
-    ``rule`` is the id of wire-rules (A3, O18, ...); ``error`` the provider's text, filled in; ``position`` as that
-    provider writes it ("messages.1.content.2", "message[2]"); ``pointer`` the JSON path in the body. ``message`` and
-    ``part`` are the stored ids at fault ("" = none)."""
+    ``rule`` is the id of docs/wire-rules.md (A3, O18, ...); ``error`` the provider's text, filled in; ``position`` as
+    that provider writes it ("messages.1.content.2", "message[2]"); ``pointer`` the JSON path in the body. ``message``
+    and ``part`` are the stored ids at fault ("" = none)."""
 
     rule: str
     error: str
@@ -48,5 +48,6 @@ class Verdict:
     not_checkable: tuple[str, ...] = ()
     """Rule ids that no offline check can decide for this payload (signatures, server-side ids, token counts...)."""
     refusal: str = ""
-    """The client's own words when no request can be made at all (wire-rules 6.8 F6, F18; V2 client-side errors)."""
+    """The client's own words when no request can be made at all (docs/contract/wire.md#f6, #f18; V2 client-side
+    errors)."""
     details: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""``suture drop``: the service of that name alone (design 6)."""
+"""``suture drop``: the service of that name alone (docs/contract/design.md#6)."""
 
 from __future__ import annotations
 

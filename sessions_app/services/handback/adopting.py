@@ -1,8 +1,9 @@
-"""Sessions of a storage tree, an export or an older database brought into the database that the client reads now (issue
-C 6).
+"""Sessions of a storage tree, an export or an older database brought into the database that the client reads now
+(docs/handing-back.md#hidden-sessions).
 
-Client 1.18.33 does not migrate a tree (format A2). The rows are inserted as they are, under a guard, with a restore
-point, so that ``undo`` takes them out again. A store of a 2.x client gets no rows of 1.x: its own import is the way in.
+Client 1.18.33 does not migrate a tree (docs/contract/formats.md#a2). The rows are inserted as they are, under a guard,
+with a restore point, so that ``undo`` takes them out again. A store of a 2.x client gets no rows of 1.x: its own import
+is the way in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A session as the document that ``opencode import`` takes (format A5)."""
+"""A session as the document that ``opencode import`` takes (docs/contract/formats.md#a5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A session handed back, in every form that its owner may take (issue C 5); one service for commands, API and pages."""
+"""A session handed back, in every form that its owner may take (docs/handing-back.md); one service for commands, API
+and pages."""
 
 from __future__ import annotations
 

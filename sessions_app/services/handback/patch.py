@@ -1,4 +1,4 @@
-"""A repair as an SQL script for ``sqlite3 opencode.db < patch.sql`` (issue C 5d).
+"""A repair as an SQL script for ``sqlite3 opencode.db < patch.sql`` (docs/handing-back.md#patch).
 
 One transaction. Every row is first compared with what the repair was planned for, and every session with the number and
 size of the rows that it had; what differs breaks a named constraint, whose name is the message, and the whole script is

@@ -1,5 +1,5 @@
 """What is wrong with a store as a whole: damage, rows that belong nowhere, sessions that its client does not list
-(issue C 4, C 6)."""
+(docs/damaged-stores.md, docs/handing-back.md#hidden-sessions)."""
 
 from __future__ import annotations
 

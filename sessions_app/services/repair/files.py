@@ -23,7 +23,7 @@ from .report import FileReport, SessionOutcome
 from .write import store_write
 
 _GROUP = 500
-"""Row changes written in one transaction, so that it stays far under a second (format A7)."""
+"""Row changes written in one transaction, so that it stays far under a second (docs/contract/formats.md#a7)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Opening foreign SQLite files (issue A 9, design 5.2): hostile until proven otherwise, and never disturbed.
+"""Opening foreign SQLite files (docs/contract/design.md#5.2): hostile until proven otherwise, and never disturbed.
 
 Every connection distrusts the schema, refuses extensions, runs under SQLite's own limits and never runs a trigger or a
 view.
@@ -18,7 +18,7 @@ MAX_VALUE_BYTES = 512 * 1024 * 1024
 """The longest single value that is read; SQLite answers "too big" beyond it."""
 
 BUSY_SECONDS = 3.0
-"""How long to wait for another process's lock: below the client's own five seconds (format A7)."""
+"""How long to wait for another process's lock: below the client's own five seconds (docs/contract/formats.md#a7)."""
 
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: MAX_VALUE_BYTES,

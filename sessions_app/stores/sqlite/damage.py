@@ -1,4 +1,5 @@
-"""Damaged databases: finding out, and recovering into a new file, never in place (rules 2.25, issue C 4)."""
+"""Damaged databases: finding out, and recovering into a new file, never in place (docs/contract/rules.md#2.25,
+docs/damaged-stores.md)."""
 
 from __future__ import annotations
 

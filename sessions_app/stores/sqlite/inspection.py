@@ -16,7 +16,7 @@ ORPHAN_CAP = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Orphans:
-    """Rows that belong nowhere (rules 2.29): ids, each list up to ``ORPHAN_CAP``."""
+    """Rows that belong nowhere (docs/contract/rules.md#2.29): ids, each list up to ``ORPHAN_CAP``."""
 
     parts: tuple[str, ...] = ()
     """Parts whose message is missing."""

@@ -1,4 +1,5 @@
-"""What a database can hold, found by looking (format A3): never by version, since user_version is always 0."""
+"""What a database can hold, found by looking (docs/contract/formats.md#a3): never by version, since user_version is
+always 0."""
 
 from __future__ import annotations
 
@@ -51,7 +52,8 @@ class Schema:
 
     @property
     def session_tables(self) -> tuple[str, ...]:
-        """2.x renames ``session`` to ``session_v2`` (rules 0.1); where both are there, the newer one speaks first."""
+        """2.x renames ``session`` to ``session_v2`` (docs/contract/rules.md#0.1); where both are there, the newer one
+        speaks first."""
         return tuple(name for name in ("session_v2", "session") if self.has(name, "id"))
 
     def real(self, table: str) -> Table | None:

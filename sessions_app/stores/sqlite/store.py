@@ -1,4 +1,4 @@
-"""opencode's database, read in place (format A3, B1) while a client may be writing it."""
+"""opencode's database, read in place (docs/contract/formats.md#a3, #b1) while a client may be writing it."""
 
 from __future__ import annotations
 
@@ -194,8 +194,8 @@ class SqliteStore(Store):
         return [] if table is None or "session_id" not in table.columns else self._rows(table, "session_id", session_id)
 
     def _strays(self, session_id: str) -> list[Row]:
-        """Parts of this session's messages that name another session (rules 2.29): the client sends them (format
-        A3)."""
+        """Parts of this session's messages that name another session (docs/contract/rules.md#2.29): the client sends
+        them (docs/contract/formats.md#a3)."""
         if not (self.schema.has("part", "message_id") and self.schema.has("message", "session_id")):
             return []
         part = self.schema.tables["part"]

@@ -1,4 +1,5 @@
-"""The guarded write to a database in place (design 5.1, 5.2; format A7; rules 0.3).
+"""The guarded write to a database in place (docs/contract/design.md#5.1, #5.2; docs/contract/formats.md#a7;
+docs/contract/rules.md#0.3).
 
 One IMMEDIATE transaction, well under a second: every row is compared with its ``before``, written, read back and
 counted; any surprise rolls all of it back. The journal mode stays, nothing is vacuumed, ``event`` rows are never
@@ -33,8 +34,8 @@ from .connection import escaping_text, explained, open_writer, quoted, time_limi
 from .schema import Schema, Table, probe
 
 LOCK_SECONDS = 0.8
-"""The longest that other writers may wait for one repair: a lock of five seconds loses the client's prompt (format
-A7)."""
+"""The longest that other writers may wait for one repair: a lock of five seconds loses the client's prompt
+(docs/contract/formats.md#a7)."""
 
 _OPTIMISTIC_CHECKS = 3
 
@@ -60,7 +61,7 @@ def write(
         writer = _Writer(connection, probe(connection))
         changes = writer.prepared(net)
         if restoring and not any(change.after is None and change.table in _PARENTS for change in net):
-            # Nothing here could cascade, and what is put back may never have fitted (rules 2.29).
+            # Nothing here could cascade, and what is put back may never have fitted (docs/contract/rules.md#2.29).
             connection.execute("PRAGMA foreign_keys = OFF")
         _begin(read, connection, expect)
         started = time.monotonic()

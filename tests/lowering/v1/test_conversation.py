@@ -9,7 +9,8 @@ from tests.factories.recordings import RECORDINGS, corpus_rows
 from tests.factories.v1rows import assistant, session, text, tool, user
 from tests.lowering.v1.test_parity import AFTER_TASK
 
-# The client left the newest messages of these two out of its summary; by which budget is not known (wire-rules 6.8 B).
+# The client left the newest messages of these two out of its summary; by which budget is not known
+# (docs/contract/wire.md#6.8.b).
 CUT_SHORT = ("v1_sumreq_tools_chat", "v1_sumreq_tools_anth")
 
 

@@ -1,4 +1,4 @@
-"""V1 lowering where no recording is at hand: the rules of wire-rules 6.1, 6.7 and 6.8 one by one."""
+"""V1 lowering where no recording is at hand: the rules of docs/contract/wire.md#6.1, #6.7 and #6.8 one by one."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ def write(golden: Golden, protocol: ProtocolName) -> Body:
 
 
 def cut_at(golden: Golden) -> int:
-    """Index of the last compaction that is replayed: in a session everything before it is gone (format B4)."""
+    """Index of the last compaction that is replayed: in a session everything before it is gone
+    (docs/contract/formats.md#b4)."""
     cuts = [
         index
         for index, message in enumerate(golden.input["messages"])

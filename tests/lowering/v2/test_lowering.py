@@ -1,4 +1,4 @@
-"""Lowering where no golden of that generation is at hand, by the table of format B3."""
+"""Lowering where no golden of that generation is at hand, by the table of docs/contract/formats.md#b3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which V2 rows are sent again: generation 1 as recorded from the client, generation 3 by the text (format B4)."""
+"""Which V2 rows are sent again: generation 1 as recorded from the client, generation 3 by the text
+(docs/contract/formats.md#b4)."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def exhaust(value: Any) -> None:
 
 def completed(body: dict[str, Any]) -> dict[str, Any]:
     """A Responses body with what its types require and the server does not: ids and status of replayed items,
-    annotations, the detail of an image (wire-rules 6.3: the client leaves them out)."""
+    annotations, the detail of an image (docs/contract/wire.md#6.3: the client leaves them out)."""
     body = copy.deepcopy(body)
     for item in body["input"]:
         if item.get("role") == "assistant":
@@ -74,7 +74,8 @@ def completed(body: dict[str, Any]) -> dict[str, Any]:
 
 def has_made_up_server_result(body: dict[str, Any]) -> bool:
     """A hosted tool whose stored result is plain text is sent as a server tool result with that text. The types have no
-    such block, and no rule says what the provider answers (wire-rules 1b lists none), so the two may differ here."""
+    such block, and no rule says what the provider answers (docs/contract/wire.md#1b lists none), so the two may differ
+    here."""
     return any(
         block["type"].endswith("_tool_result") and not isinstance(block["content"], (dict, list))
         for message in body["messages"]

@@ -1,4 +1,4 @@
-"""Rows of table ``session_message`` to messages and parts (format B1, B2).
+"""Rows of table ``session_message`` to messages and parts (docs/contract/formats.md#b1, #b2).
 
 The client decodes ``{...data, id, type}``; the columns win. A row that does not decode makes its whole load fail
 (``MessageDecodeError``), so each such fault is fatal here; the rest of the session is still read.
@@ -29,7 +29,7 @@ from .shape import Mismatch, expected, within
 def decode_messages(rows: SessionRows, generation: int | None = None) -> tuple[list[Message], list[RowFault]]:
     """The messages of table ``session_message`` in order of ``seq``, and what the client cannot decode in them.
 
-    ``generation`` holds for every row; where it is None each row's tell-tales say (format B0).
+    ``generation`` holds for every row; where it is None each row's tell-tales say (docs/contract/formats.md#b0).
     """
     messages: list[Message] = []
     faults: list[RowFault] = []
@@ -205,13 +205,13 @@ def _hosted(item: dict[str, Any], generation: int) -> bool:
 
 def _never_ran(item: dict[str, Any]) -> bool:
     """``time.ran`` is set when the arguments are complete and the tool starts; a failure before that leaves it out
-    (format B2)."""
+    (docs/contract/formats.md#b2)."""
     time = item.get("time")
     return not (isinstance(time, dict) and "ran" in time)
 
 
 def provider_state(value: dict[str, Any], key: str) -> Any:
-    """The provider state under ``native``, its spelling in one commit of generation 3, else under ``key`` (format
-    B0)."""
+    """The provider state under ``native``, its spelling in one commit of generation 3, else under ``key``
+    (docs/contract/formats.md#b0)."""
     native = value.get("native")
     return value.get(key) if native is None else native

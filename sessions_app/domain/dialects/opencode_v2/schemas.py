@@ -1,4 +1,5 @@
-"""What the client of each generation decodes: message types, content items and tool states (format B2)."""
+"""What the client of each generation decodes: message types, content items and tool states
+(docs/contract/formats.md#b2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Checks of JSON shapes, worded as the client's schema library words them.
 
 A check is a function of one value that returns nothing or raises ``Mismatch``. Only what the client itself refuses is
-refused: unknown keys pass (the client drops them), and optional fields must be absent rather than null (format B1).
+refused: unknown keys pass (the client drops them), and optional fields must be absent rather than null
+(docs/contract/formats.md#b1).
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def anything(value: Any) -> None:
 
 
 def base64(value: Any) -> None:
-    """Strict alphabet and padding; may be empty; bits beyond the last byte do not matter (format B2)."""
+    """Strict alphabet and padding; may be empty; bits beyond the last byte do not matter
+    (docs/contract/formats.md#b2)."""
     text(value)
     if _BASE64.match(value) is None:
         raise expected("a base64 encoded string", value)

@@ -1,4 +1,4 @@
-"""Which generation wrote a row: its tell-tales (format B0, B5).
+"""Which generation wrote a row: its tell-tales (docs/contract/formats.md#b0, #b5).
 
 Every tell-tale narrows the set of generations a row can be of; many rows (a plain prompt, say) fit all three, and take
 the generation of the rest of their session.

@@ -1,1 +1,1 @@
-"""The Anthropic Messages API (wire-rules 1)."""
+"""The Anthropic Messages API (docs/contract/wire.md#1)."""

@@ -24,8 +24,8 @@ def empty_text(view: View) -> Iterator[Violation]:
 
 
 def blank_text(view: View) -> Iterator[Violation]:
-    """A9: no text of whitespace alone. Between signed thinking the client itself puts it there: a warning (design 6,
-    A23)."""
+    """A9: no text of whitespace alone. Between signed thinking the client itself puts it there: a warning
+    (docs/contract/design.md#6, A23)."""
     for message in view.messages:
         blanks = [block for block in message.blocks if block.kind == "text" and block.text and not block.text.strip()]
         if not blanks:
@@ -135,7 +135,7 @@ def whole_body(view: View) -> Iterator[Violation]:
 
 
 def nested_empty_text(view: View) -> Iterator[Violation]:
-    """A8 inside a result: no probe is known (wire-rules 1b), so a warning."""
+    """A8 inside a result: no probe is known (docs/contract/wire.md#1b), so a warning."""
     for block in view.blocks:
         if block.kind == "tool_result":
             yield from _nested(view, block)

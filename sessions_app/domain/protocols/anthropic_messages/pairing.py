@@ -82,7 +82,8 @@ def unknown_server_results(view: View) -> Iterator[Violation]:
 
 
 def repeated_calls(view: View) -> Iterator[Violation]:
-    """A3: call ids are unique over the whole history; the second use is what the API names (wire-rules 6.7 C8)."""
+    """A3: call ids are unique over the whole history; the second use is what the API names
+    (docs/contract/wire.md#c8)."""
     first: dict[str, Block] = {}
     for block in view.blocks:
         if block.kind not in ("tool_use", "server_tool_use"):

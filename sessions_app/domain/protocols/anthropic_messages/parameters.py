@@ -47,7 +47,7 @@ def thinking_parameters(view: View) -> Iterator[Violation]:
 
 
 def model_parameters(view: View) -> Iterator[Violation]:
-    """A30: the matrix of models and parameters (wire-rules 1c)."""
+    """A30: the matrix of models and parameters (docs/contract/wire.md#1c)."""
     body, model = view.request.body, view.request.model
     thinking = body.get("thinking")
     mode = thinking.get("type") if isinstance(thinking, dict) else None

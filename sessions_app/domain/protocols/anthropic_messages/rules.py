@@ -1,5 +1,5 @@
-"""Whether the Anthropic Messages API takes a history, and with which words it refuses (wire-rules 1b, 6.7 C8 and C9,
-6.8 D).
+"""Whether the Anthropic Messages API takes a history, and with which words it refuses (docs/contract/wire.md#1b, #c8
+and #c9, #6.8.d).
 
 A11 (shapes measured as legal) is no check: it says what the others must not flag, and is tested so.
 """

@@ -12,8 +12,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}\Z")
 
 
 def thinking_first(view: View) -> Iterator[Violation]:
-    """A21 as recorded (wire-rules 6.7 C9): under manual thinking the last assistant turn, if it calls tools, starts
-    with thinking.
+    """A21 as recorded (docs/contract/wire.md#c9): under manual thinking the last assistant turn, if it calls tools,
+    starts with thinking.
 
     User text behind the results does not end the tool loop. Models that think adaptively are not held to it for
     certain.
@@ -68,8 +68,8 @@ def thinking_shape(view: View) -> Iterator[Violation]:
 
 
 def emptied_thinking(view: View) -> Iterator[Violation]:
-    """A23, as a warning: thinking without text is right where the model omits it (wire-rules 1c), else perhaps emptied
-    by someone."""
+    """A23, as a warning: thinking without text is right where the model omits it (docs/contract/wire.md#1c), else
+    perhaps emptied by someone."""
     if view.request.model.omits_thinking or "thinking" not in view.kinds:
         return
     for block in view.blocks:

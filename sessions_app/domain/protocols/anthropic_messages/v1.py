@@ -1,5 +1,5 @@
-"""anthropic-messages bodies of the V1 client, which writes them with ``@ai-sdk/anthropic`` (wire-rules 6.1 step 10, 6.8
-F1 to F16).
+"""anthropic-messages bodies of the V1 client, which writes them with ``@ai-sdk/anthropic``
+(docs/contract/wire.md#6.1.10, #f1 to #f16).
 
 Verified against recordings. Cache marks are left out.
 """
@@ -23,8 +23,8 @@ _THINKING: Final = ("thinking", "redacted_thinking")
 
 
 def write(lowered: Lowered, target: Target) -> Body:
-    """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8 F6) or a signature that is no
-    text (F15)."""
+    """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send (docs/contract/wire.md#f6) or a
+    signature that is no text (docs/contract/wire.md#f15)."""
     messages: list[dict[str, Any]] = []
     sources: list[Origin] = []
     origins: list[list[Origin]] = []
@@ -89,7 +89,7 @@ def _result(block: dict[str, Any], origin: Origin) -> dict[str, Any]:
 
 
 def _item(item: dict[str, Any]) -> dict[str, Any] | None:
-    """An item inside a result; kinds other than text, images and PDF are dropped (6.8 F7)."""
+    """An item inside a result; kinds other than text, images and PDF are dropped (docs/contract/wire.md#f7)."""
     if item["type"] == "text":
         return {"type": "text", "text": item["text"]}
     kind = "image" if item["mime"].startswith("image/") else "document" if item["mime"] == "application/pdf" else ""
@@ -102,7 +102,8 @@ def _item(item: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _assistant(message: PromptMessage) -> _Blocks:
-    """The blocks of one message, calls behind the other blocks of each stretch between thinking blocks (6.8 F1)."""
+    """The blocks of one message, calls behind the other blocks of each stretch between thinking blocks
+    (docs/contract/wire.md#f1)."""
     blocks: _Blocks = []
     calls: _Blocks = []
     for part, origin in zip(message.blocks, message.origins, strict=True):
@@ -135,8 +136,8 @@ def _assistant_block(part: dict[str, Any], origin: Origin) -> dict[str, Any] | N
 
 
 def _thinking(part: dict[str, Any], origin: Origin) -> dict[str, Any] | None:
-    """Signed or redacted thinking; reasoning with neither is dropped, and only after the client's own filter (6.8
-    D)."""
+    """Signed or redacted thinking; reasoning with neither is dropped, and only after the client's own filter
+    (docs/contract/wire.md#6.8.d)."""
     state = part.get("providerMetadata", {}).get("anthropic")
     if state is None:
         return None
@@ -149,7 +150,7 @@ def _thinking(part: dict[str, Any], origin: Origin) -> dict[str, Any] | None:
 
 
 def _caller(part: dict[str, Any]) -> dict[str, Any] | None:
-    """Who made the call, where code execution did: ``caller`` of the stored metadata (6.8 F16)."""
+    """Who made the call, where code execution did: ``caller`` of the stored metadata (docs/contract/wire.md#f16)."""
     state = part.get("providerMetadata", {}).get("anthropic", {})
     caller = state.get("caller")
     if not isinstance(caller, dict):
@@ -163,7 +164,7 @@ def _caller(part: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _server_call(part: dict[str, Any]) -> dict[str, Any] | None:
-    """A call that the provider ran itself, under a name it knows (6.8 F8)."""
+    """A call that the provider ran itself, under a name it knows (docs/contract/wire.md#f8)."""
     if part["name"] not in _SERVER_TOOLS:
         return None
     block = {"type": "server_tool_use", "id": part["id"], "name": part["name"]}
@@ -171,7 +172,7 @@ def _server_call(part: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _server_result(part: dict[str, Any]) -> dict[str, Any] | None:
-    """Only errors come through: a stored output is text, and these results are no text (6.8 F8)."""
+    """Only errors come through: a stored output is text, and these results are no text (docs/contract/wire.md#f8)."""
     name, result = part["name"], part["result"]
     if name not in _SERVER_TOOLS or result["type"] != "error":
         return None

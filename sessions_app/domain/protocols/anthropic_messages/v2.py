@@ -1,4 +1,4 @@
-"""The V2 client's writer of anthropic-messages (wire-rules 6.3)."""
+"""The V2 client's writer of anthropic-messages (docs/contract/wire.md#6.3)."""
 
 from __future__ import annotations
 

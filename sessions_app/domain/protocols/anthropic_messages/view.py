@@ -1,5 +1,5 @@
-"""A Messages body as its rules read it: blocks in order, and groups of messages as the server merges them (wire-rules
-1b, notes)."""
+"""A Messages body as its rules read it: blocks in order, and groups of messages as the server merges them
+(docs/contract/wire.md#1b, notes)."""
 
 from __future__ import annotations
 

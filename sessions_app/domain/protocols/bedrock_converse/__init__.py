@@ -1,1 +1,1 @@
-"""The AWS Bedrock Converse API (wire-rules 5)."""
+"""The AWS Bedrock Converse API (docs/contract/wire.md#5)."""

@@ -1,4 +1,4 @@
-"""Whether AWS Bedrock Converse takes a history (wire-rules 5b)."""
+"""Whether AWS Bedrock Converse takes a history (docs/contract/wire.md#5b)."""
 
 from __future__ import annotations
 

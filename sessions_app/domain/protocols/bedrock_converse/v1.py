@@ -1,4 +1,5 @@
-"""bedrock-converse bodies of the V1 client, which writes them with ``@ai-sdk/amazon-bedrock`` (wire-rules 6.1 step 10).
+"""bedrock-converse bodies of the V1 client, which writes them with ``@ai-sdk/amazon-bedrock``
+(docs/contract/wire.md#6.1.10).
 
 Read from source, not verified against recordings.
 """

@@ -1,1 +1,1 @@
-"""Google Gemini generateContent (wire-rules 4)."""
+"""Google Gemini generateContent (docs/contract/wire.md#4)."""

@@ -1,4 +1,4 @@
-"""Whether Gemini's generateContent takes a history (wire-rules 4b).
+"""Whether Gemini's generateContent takes a history (docs/contract/wire.md#4b).
 
 G12 is a consequence of G2; G15 (alternation, unique ids, matching names) is no rule. Both are tested, neither is a
 check of its own.

@@ -1,4 +1,4 @@
-"""gemini bodies of the V1 client, which writes them with ``@ai-sdk/google`` (wire-rules 6.1 step 10).
+"""gemini bodies of the V1 client, which writes them with ``@ai-sdk/google`` (docs/contract/wire.md#6.1.10).
 
 Read from source, not verified against recordings.
 """

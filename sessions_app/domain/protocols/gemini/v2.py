@@ -1,4 +1,4 @@
-"""The V2 client's writer of gemini ``generateContent`` (wire-rules 6.3)."""
+"""The V2 client's writer of gemini ``generateContent`` (docs/contract/wire.md#6.3)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""OpenAI Chat Completions and the servers that are compatible with it (wire-rules 2)."""
+"""OpenAI Chat Completions and the servers that are compatible with it (docs/contract/wire.md#2)."""

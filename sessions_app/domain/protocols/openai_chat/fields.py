@@ -84,7 +84,8 @@ def roles(view: View) -> Iterator[Violation]:
 
 
 def id_lengths(view: View) -> Iterator[Violation]:
-    """O9: ids of at most 40 characters at OpenAI; other hosts draw the line anywhere up to 64 (wire-rules 7)."""
+    """O9: ids of at most 40 characters at OpenAI; other hosts draw the line anywhere up to 64
+    (docs/contract/wire.md#7)."""
     for call in view.calls:
         if len(call.id) > ID_LIMIT:
             yield _too_long(view, call.id, f"{call.position}.id", (*call.pointer, "id"))

@@ -1,8 +1,8 @@
-"""The strict servers behind openai-chat, as data (wire-rules 2c). A target's ``profile`` names one.
+"""The strict servers behind openai-chat, as data (docs/contract/wire.md#2c). A target's ``profile`` names one.
 
 ``soft`` lists rules of OpenAI itself that the server is not known to enforce: they become warnings. ``rules`` lists the
 server's own (S1 to S24). ``whole_request_ids``: call ids must be unique over the whole request, not only within a
-message (rules 2.11).
+message (docs/contract/rules.md#2.11).
 """
 
 from __future__ import annotations

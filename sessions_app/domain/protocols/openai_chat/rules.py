@@ -1,4 +1,4 @@
-"""Whether OpenAI Chat Completions, or a compatible server, takes a history (wire-rules 2b, 2c, 6.7 C7).
+"""Whether OpenAI Chat Completions, or a compatible server, takes a history (docs/contract/wire.md#2b, #2c, #c7).
 
 O17 (what is no rule at OpenAI: alternation, first role, an assistant tail, empty strings) is no check, and is tested
 so.

@@ -1,4 +1,4 @@
-"""Rules that only some compatible servers have (wire-rules 2c). Each runs where the profile names it."""
+"""Rules that only some compatible servers have (docs/contract/wire.md#2c). Each runs where the profile names it."""
 
 from __future__ import annotations
 

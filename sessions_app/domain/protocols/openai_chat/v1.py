@@ -1,4 +1,4 @@
-"""openai-chat bodies of the V1 client (wire-rules 6.1 step 10, 6.7 C5, 6.8 F5 to F16).
+"""openai-chat bodies of the V1 client (docs/contract/wire.md#6.1.10, #c5, #f5 to #f16).
 
 ``@ai-sdk/openai-compatible`` is verified against recordings; the packages of OpenAI itself, Mistral and Groq differ
 where noted.
@@ -16,7 +16,7 @@ from sessions_app.domain.wire.providers import COMPATIBLE
 from sessions_app.domain.wire.target import Target
 
 SYSTEM_PLACEHOLDER: Final = {"role": "system", "content": "(the client's system prompt)"}
-"""Stands for the client's system message, so that indexes are the provider's (design 6)."""
+"""Stands for the client's system message, so that indexes are the provider's (docs/contract/design.md#6)."""
 
 MISTRAL: Final = "@ai-sdk/mistral"
 _OPENAI: Final = ("@ai-sdk/openai", "@ai-sdk/azure")
@@ -24,8 +24,8 @@ _REASONING_FIELD: Final = {"@ai-sdk/groq": "reasoning"}
 
 
 def write(lowered: Lowered, target: Target) -> Body:
-    """The body that the target's package makes of ``lowered``. Raises ``LoweringError`` for a file it cannot send (6.8
-    F6)."""
+    """The body that the target's package makes of ``lowered``. Raises ``LoweringError`` for a file it cannot send
+    (docs/contract/wire.md#f6)."""
     package = package_of(target)
     messages: list[dict[str, Any]] = [dict(SYSTEM_PLACEHOLDER)]
     provenance: dict[Path, Origin] = {}
@@ -100,7 +100,7 @@ def _call(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tool(block: dict[str, Any], package: str) -> dict[str, Any]:
-    """A result; an error is plain text, and what is no text is written as JSON (6.8 F7, F9)."""
+    """A result; an error is plain text, and what is no text is written as JSON (docs/contract/wire.md#f7, #f9)."""
     result = block["result"]
     value = result["value"]
     if result["type"] == "content":
@@ -118,7 +118,7 @@ def _item(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _own(block: dict[str, Any]) -> dict[str, Any]:
-    """Metadata that goes onto the written entry as it is (6.8 F16)."""
+    """Metadata that goes onto the written entry as it is (docs/contract/wire.md#f16)."""
     own: dict[str, Any] = block.get("providerMetadata", {}).get("openaiCompatible", {})
     return own
 
@@ -128,7 +128,8 @@ def _text_of(value: Any) -> str:
 
 
 def _file(block: dict[str, Any], origin: Origin) -> dict[str, Any]:
-    """A user's file (6.8 F5); what this protocol has no place for stops the client (F6)."""
+    """A user's file (docs/contract/wire.md#f5); what this protocol has no place for stops the client
+    (docs/contract/wire.md#f6)."""
     media_type = block["mediaType"]
     data = block.get("data")
     if media_type.startswith("image/"):

@@ -1,4 +1,4 @@
-"""The V2 client's writer of openai-chat (wire-rules 6.3)."""
+"""The V2 client's writer of openai-chat (docs/contract/wire.md#6.3)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write(
     """The request body of ``lowered``. Raises ``LoweringError`` (InvalidRequest) where the client makes no request.
 
     ``placeholder`` starts it with a system message in place of the client's own prompt, so that indexes are the
-    provider's (design 6). ``cache`` changes nothing: the protocol has no cache marks.
+    provider's (docs/contract/design.md#6). ``cache`` changes nothing: the protocol has no cache marks.
     """
     writer = _Writer()
     if placeholder:

@@ -1,1 +1,1 @@
-"""The OpenAI Responses API (wire-rules 3)."""
+"""The OpenAI Responses API (docs/contract/wire.md#3)."""

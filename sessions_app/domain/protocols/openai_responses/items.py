@@ -201,7 +201,8 @@ def sealed_shape(view: View) -> Iterator[Violation]:
 
 
 def media(view: View) -> Iterator[Violation]:
-    """Images whose bytes are no image, or longer than the API takes (wire-rules 3a; rules 2.3)."""
+    """Images whose bytes are no image, or longer than the API takes (docs/contract/wire.md#3a;
+    docs/contract/rules.md#2.3)."""
     for item in view.items:
         for key in ("content", "output"):
             for index, part in enumerate(objects(item.data.get(key))):

@@ -43,8 +43,8 @@ def unknown_outputs(view: View) -> Iterator[Violation]:
 
 
 def repeated_calls(view: View) -> Iterator[Violation]:
-    """R16: a second output for one id was refused by gateways (rules 2.11); a second call alone is no documented rule:
-    a warning."""
+    """R16: a second output for one id was refused by gateways (docs/contract/rules.md#2.11); a second call alone is no
+    documented rule: a warning."""
     calls: dict[str, Item] = {}
     outputs: dict[str, Item] = {}
     for item in view.items:

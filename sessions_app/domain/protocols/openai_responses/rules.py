@@ -1,5 +1,5 @@
-"""Whether the OpenAI Responses API takes a history (wire-rules 3b). R18 (alternation, last role, adjacency) is no rule,
-and tested so."""
+"""Whether the OpenAI Responses API takes a history (docs/contract/wire.md#3b). R18 (alternation, last role, adjacency)
+is no rule, and tested so."""
 
 from __future__ import annotations
 

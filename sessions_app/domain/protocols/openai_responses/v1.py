@@ -1,5 +1,5 @@
-"""openai-responses bodies of the V1 client, which writes them with ``@ai-sdk/openai`` and its kin (wire-rules 6.1 steps
-9.5 and 10).
+"""openai-responses bodies of the V1 client, which writes them with ``@ai-sdk/openai`` and its kin
+(docs/contract/wire.md#6.1.9.5 and #6.1.10).
 
 Read from source, not verified against recordings. The client stores nothing at the provider, so reasoning goes back
 encrypted.
@@ -16,7 +16,7 @@ from sessions_app.domain.wire.lowered import Body, Lowered, Origin, Path, Proven
 from sessions_app.domain.wire.target import Target
 
 _WITHOUT_IDS: Final = frozenset({"@ai-sdk/openai", "@ai-sdk/azure", MANTLE, "@ai-sdk/github-copilot"})
-"""Packages that are handed no item ids (9.5)."""
+"""Packages that are handed no item ids (docs/contract/wire.md#6.1.9.5)."""
 
 type _Json = dict[str, Any]
 

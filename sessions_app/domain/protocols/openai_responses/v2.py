@@ -1,4 +1,4 @@
-"""The V2 client's writer of openai-responses, stateless (``store: false``; wire-rules 6.3)."""
+"""The V2 client's writer of openai-responses, stateless (``store: false``; docs/contract/wire.md#6.3)."""
 
 from __future__ import annotations
 
