@@ -113,8 +113,8 @@ class SessionAdmin(TruthAdmin[Session]):
 
 @admin.register(Line)
 class LineAdmin(TruthAdmin[Line]):
-    list_display = ("stored_id", "position", "session")
-    search_fields = ("stored_id__exact", "session__stored_id__exact")
+    list_display = ("file", "number", "position", "session")
+    search_fields = ("file", "session__stored_id__exact")
     deferred = ("data",)
 
 
