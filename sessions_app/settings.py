@@ -17,6 +17,8 @@ from . import env
 from .secretkey import kept_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+_INSTALLED = Path(__file__).resolve().parent  # setup.py puts pages into the package; in a checkout they lie beside it
+PAGES_DIR = _INSTALLED if (_INSTALLED / "templates").is_dir() else BASE_DIR
 SUTURE_DATA_DIR = env.data_directory()
 with contextlib.suppress(OSError):  # the system check suture.E001 says it where a database is really needed
     SUTURE_DATA_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -69,7 +71,7 @@ WSGI_APPLICATION = "sessions_app.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [PAGES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -156,7 +158,7 @@ if env.boolean("SUTURE_BEHIND_PROXY", False):
 
 # Files
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [PAGES_DIR / "static"]
 _COLLECTED = bool(
     env.text("SUTURE_STATIC_ROOT")
 )  # an image collects its files once; elsewhere they are found where they lie

@@ -13,7 +13,10 @@ from django.utils import timezone
 from django_tasks_db.management.commands.db_worker import Command as Worker
 
 from sessions_app import tasks
+from sessions_app.management import lifeline
+from sessions_app.management.locks import work_lock
 from sessions_app.services import workers
+from sessions_app.services.datadir import data_dir
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +32,14 @@ class Command(Worker):
             help="this is the only worker: take up at once what an earlier one left unfinished",
         )
 
-    def handle(self, **options: Any) -> None:
-        worker_id, take_over = options["worker_id"], options.pop("take_over", False)
+    def handle(self, *, take_over: bool = False, **options: Any) -> None:
+        lifeline.watch()
+        with work_lock(data_dir(), patience=0) as work:
+            work.share()
+            self._work(take_over, **options)
+
+    def _work(self, take_over: bool, **options: Any) -> None:
+        worker_id = options["worker_id"]
         workers.worker_beat(worker_id=worker_id, now=timezone.now())
         for told in tasks.start(alone=take_over):
             self.stderr.write(told)
