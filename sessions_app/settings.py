@@ -7,6 +7,7 @@ directory and signs with a key made there.
 from __future__ import annotations
 
 import contextlib
+import logging
 from pathlib import Path
 
 import structlog
@@ -64,6 +65,12 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
 ]
+SUTURE_METRICS_TOKEN = env.text("SUTURE_METRICS_TOKEN")
+"""Opens /metrics; "" = there is no such page, and nothing is measured."""
+if SUTURE_METRICS_TOKEN:
+    MIDDLEWARE.insert(
+        MIDDLEWARE.index("django.middleware.csp.ContentSecurityPolicyMiddleware"), "sessions_app.metrics.timed"
+    )
 
 ROOT_URLCONF = "sessions_app.urls"
 WSGI_APPLICATION = "sessions_app.wsgi.application"
@@ -217,6 +224,7 @@ _LOG_STEPS: list[structlog.typing.Processor] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.StackInfoRenderer(),
 ]
+DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO
 structlog.configure(
     processors=[
         structlog.stdlib.filter_by_level,
@@ -245,7 +253,10 @@ LOGGING = {
             "foreign_pre_chain": _LOG_STEPS,
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "filters": {"client_errors": {"()": "sessions_app.logs.ClientErrors"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "structured", "filters": ["client_errors"]},
+    },
     "root": {
         "handlers": ["stderr"],
         "level": env.choice("SUTURE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 import signal
 import threading
 from argparse import ArgumentParser
@@ -72,8 +73,7 @@ class Command(SutureCommand):
         self, seat: Seat, work: Work, *, paths: list[str], host: str, port: int, worker: bool, show: bool
     ) -> int:
         listener = listen(host, port)
-        loopback = is_loopback(host)
-        self._allow(host, loopback)
+        self._allow(host)
         database_prepare()
         for message in checks.run_checks(tags=["security", "database"]):
             self.say(str(message))
@@ -81,7 +81,7 @@ class Command(SutureCommand):
             for told in repairs_recover(now=timezone.now()):
                 self.say(told)
         self._attach(paths)
-        served = Served(os.getpid(), address(host, listener.getsockname()[1]), loopback)
+        served = Served(os.getpid(), address(host, listener.getsockname()[1]), is_loopback(host))
         link = self._welcome(served)
         if served.local:
             token = local_token_renew(user=local_user_ensure(), now=timezone.now())
@@ -93,6 +93,7 @@ class Command(SutureCommand):
         take_over = work.alone and connection.vendor == "sqlite"
         connections.close_all()
         work.share()
+        self._gather_figures()
         if show:
             self._open(link)
         stopped_by = Servers(listener, work=work.handle, worker=worker, take_over=take_over).run()
@@ -116,15 +117,23 @@ class Command(SutureCommand):
             self._open(link).join()
         return 0
 
-    def _allow(self, host: str, loopback: bool) -> None:
+    def _allow(self, host: str) -> None:
         """The name that was asked for is answered, unless the settings say which names are."""
-        if loopback or "SUTURE_ALLOWED_HOSTS" in os.environ:
+        if "SUTURE_ALLOWED_HOSTS" in os.environ or validate_host(in_url(host), settings.ALLOWED_HOSTS):
             return
         if host in _EVERYWHERE:
             self.say("Only loopback names are answered; set SUTURE_ALLOWED_HOSTS to the names this server has.")
             return
         settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, in_url(host)]
         os.environ["SUTURE_ALLOWED_HOSTS"] = ",".join(settings.ALLOWED_HOSTS)  # for the web server
+
+    def _gather_figures(self) -> None:
+        """The folder that the web processes share for the page of metrics; what earlier ones left there is over."""
+        if settings.SUTURE_METRICS_TOKEN:
+            folder = Path(settings.SUTURE_DATA_DIR) / "metrics"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
     def _attach(self, paths: list[str]) -> None:
         now = timezone.now()
