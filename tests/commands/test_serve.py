@@ -184,11 +184,15 @@ def test_a_worker_of_its_own_keeps_a_later_serve_from_taking_over(tmp_path):
             assert work.alone
 
 
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
 STAGES = {
     "settings": lambda served: (served.data).is_dir(),
     "lock": lambda served: (served.data / "serve.lock").exists(),
     "database": lambda served: (served.data / "suture.db").exists(),
-    "tables": lambda served: (served.data / "suture.db").stat().st_size > 200_000,
+    "tables": lambda served: size(served.data / "suture.db") + size(served.data / "suture.db-wal") > 200_000,
     "address": lambda served: "Suture is at" in served.out.read_text(),
     "token": lambda served: "Stop with" in served.out.read_text(),
     "children": lambda served: len(children(served.process.pid)) > 1,
@@ -197,11 +201,13 @@ STAGES = {
 
 
 @process_long
-@pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
-    ids=lambda value: str(value),
+    ("stage", "number", "code"),
+    [
+        *((stage, signal.SIGINT, 130) for stage in STAGES),
+        *((stage, signal.SIGTERM, 143) for stage in STAGES),
+        ("answering", signal.SIGHUP, 129),
+    ],
 )
 def test_a_signal_at_any_stage_ends_it_with_one_line_and_its_code(tmp_path, stage, number, code):
     with Serving(tmp_path) as served:
