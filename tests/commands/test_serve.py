@@ -17,8 +17,9 @@ import pytest
 
 from sessions_app.management import browser
 from sessions_app.management.commands import serve
-from sessions_app.management.commands.serve import address
+from sessions_app.management.commands.serve import address, is_loopback
 from sessions_app.management.locks import Served, serve_lock, served_by, work_lock
+from sessions_app.management.serving import listen
 from tests.factories.serving import ROOT, Serving, alive, children, until
 from tests.paths import CORPUS
 
@@ -73,6 +74,23 @@ def test_a_second_serve_is_refused_in_a_line_while_the_first_one_starts(suture, 
 
 
 @pytest.mark.parametrize(
+    ("host", "loopback"),
+    [("127.0.0.1", True), ("localhost", True), ("::1", True), ("0.0.0.0", False), ("suture.example", False)],
+)
+def test_only_loopback_is_loopback(host, loopback):
+    assert is_loopback(host) is loopback
+
+
+def test_a_port_that_is_taken_is_told_before_anything_starts():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+
+        with pytest.raises(ValueError, match="cannot be served"):
+            listen("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
     ("host", "allowed", "url"),
     [
         ("127.0.0.1", ["localhost", "127.0.0.1"], "http://127.0.0.1:80"),
@@ -122,6 +140,36 @@ def test_the_browser_gets_a_file_that_only_its_owner_reads_not_the_link(tmp_path
     assert opened.read_text() == (tmp_path / "open.html").as_uri()
     assert f"url={link}" in (tmp_path / "open.html").read_text()
     assert stat.S_IMODE((tmp_path / "open.html").stat().st_mode) == 0o600
+
+
+def test_serve_shows_samples_lets_the_token_in_imports_and_stops_clean(tmp_path):
+    with Serving(tmp_path) as served:
+        served.answering()
+        assert served.get("/healthz") == (200, "ok\n")
+        assert served.get("/api/v1/sessions")[0] == 401
+        token = served.said("API token:")
+
+        def sources() -> str:
+            status, body = served.get("/api/v1/sources", Authorization=f"Bearer {token}")
+            assert status == 200
+            return body.replace(" ", "")
+
+        until(lambda: '"state":"ready"' in sources())
+        assert '"state":"ready"' in sources()
+        assert served.said("Sign in, once and within 15 minutes:").startswith(f"{served.url}/login/link/")
+        assert served.ended(signal.SIGTERM) == 143
+
+    with sqlite3.connect(served.data / "suture.db") as connection:
+        waiting = "SELECT count(*) FROM sessions_app_session WHERE health = 'not-scanned'"
+        assert connection.execute(waiting).fetchone() == (0,)
+    connection.close()
+
+
+@process_long
+def test_serve_of_what_is_no_store_ends_with_code_2(tmp_path):
+    (tmp_path / "letter.txt").write_text("Dear Ann,")
+    with Serving(tmp_path, str(tmp_path / "letter.txt")) as served:
+        assert served.process.wait(60) == 2
 
 
 @process_long

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def log() -> Iterator[io.StringIO]:
+def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What goes to stderr."""
     [handler] = [
         handler
@@ -25,9 +24,8 @@ def log() -> Iterator[io.StringIO]:
         and any(isinstance(each, ClientErrors) for each in handler.filters)
     ]
     written = io.StringIO()
-    before = handler.setStream(written)
-    yield written
-    handler.setStream(before)
+    monkeypatch.setattr(handler, "stream", written)
+    return written
 
 
 @pytest.fixture
