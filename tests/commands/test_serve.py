@@ -14,9 +14,12 @@ import time
 from pathlib import Path
 
 import pytest
+from django.core.management.base import CommandError
+from django.db.utils import OperationalError
 
 from sessions_app.management import browser
 from sessions_app.management.commands import serve
+from sessions_app.management.commands.db_worker import Command as Worker
 from sessions_app.management.commands.serve import address, is_loopback
 from sessions_app.management.locks import Served, serve_lock, served_by, work_lock
 from sessions_app.management.serving import listen
@@ -123,6 +126,17 @@ def test_a_child_ends_when_the_other_end_of_its_pipe_is_closed():
         os.close(held)
         assert child.wait(20) == 1
     os.close(line)
+
+
+def test_a_worker_whose_database_is_gone_says_so_in_a_line(data_dir, monkeypatch):
+    def gone(**beat: object) -> None:
+        raise OperationalError("connection is bad: no such socket\n\tIs the server running?")
+
+    monkeypatch.setattr("sessions_app.services.workers.worker_beat", gone)
+    with pytest.raises(CommandError) as ended:
+        Worker().handle(worker_id="w")
+
+    assert str(ended.value) == ("The worker ends, the database does not answer: connection is bad: no such socket")
 
 
 def test_the_browser_gets_a_file_that_only_its_owner_reads_not_the_link(tmp_path, monkeypatch):

@@ -7,8 +7,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 import structlog
+from django.core.management.base import CommandError
 from django.db import close_old_connections, connection
-from django.db.utils import DatabaseError
+from django.db.utils import DatabaseError, OperationalError
 from django.utils import timezone
 from django_tasks_db.management.commands.db_worker import Command as Worker
 
@@ -32,14 +33,19 @@ class Command(Worker):
             help="this is the only worker: take up at once what an earlier one left unfinished",
         )
 
-    def handle(self, *, take_over: bool = False, **options: Any) -> None:
+    def handle(self, **options: Any) -> None:
         lifeline.watch()
         with work_lock(data_dir(), patience=0) as work:
             work.share()
-            self._work(take_over, **options)
+            try:
+                self._work(**options)
+            except OperationalError as problem:  # ``serve`` starts it again, until the database is back
+                raise CommandError(
+                    f"The worker ends, the database does not answer: {_first_line(problem)}"
+                ) from problem
 
-    def _work(self, take_over: bool, **options: Any) -> None:
-        worker_id = options["worker_id"]
+    def _work(self, **options: Any) -> None:
+        worker_id, take_over = options["worker_id"], options.pop("take_over", False)
         workers.worker_beat(worker_id=worker_id, now=timezone.now())
         for told in tasks.start(alone=take_over):
             self.stderr.write(told)
@@ -59,7 +65,11 @@ def _beat(worker_id: str, done: threading.Event) -> None:
         try:
             workers.worker_beat(worker_id=worker_id, now=timezone.now())
             tasks.reap()
-        except DatabaseError:  # a locked database passes; the next beat tries again
-            log.warning("heartbeat missed", exc_info=True)
+        except DatabaseError as problem:  # a locked database passes; the next beat tries again
+            log.warning("heartbeat missed", why=_first_line(problem))
             close_old_connections()
     connection.close()
+
+
+def _first_line(problem: Exception) -> str:
+    return str(problem).partition("\n")[0]
