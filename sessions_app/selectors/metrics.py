@@ -8,9 +8,9 @@ from datetime import datetime
 
 from django.db.models import Count, F, Max, Min, Q
 
-from sessions_app.models import AuditEntry, Compaction, ImportJob, Repair, RepairBatch, Session
+from sessions_app.models import AuditEntry, Compaction, ImportJob, Job, Repair, RepairBatch, Session
 
-_JOBS: Mapping[str, type[ImportJob | RepairBatch | Compaction]] = {
+_JOBS: Mapping[str, type[Job]] = {
     "import": ImportJob,
     "bulk": RepairBatch,
     "compaction": Compaction,

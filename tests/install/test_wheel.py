@@ -14,9 +14,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-UV = shutil.which("uv") or str(ROOT / ".venv-tools" / "bin" / "uv")
-PACKED = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "sessions_app", "templates", "static")
+from .checkout import ROOT, UV, checkout
 
 pytestmark = pytest.mark.exhaustive
 
@@ -56,24 +54,17 @@ class Installed:
 def installed() -> Iterator[Installed]:
     with tempfile.TemporaryDirectory(prefix="suture-install-") as name:
         root = Path(name)
-        checkout = root / "checkout"
-        checkout.mkdir()
-        for packed in PACKED:
-            source = ROOT / packed
-            if source.is_dir():
-                shutil.copytree(source, checkout / packed, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copyfile(source, checkout / packed)
-        stale = checkout / "build" / "lib" / "sessions_app" / "stale.py"
+        clone = checkout(root / "clone")
+        stale = clone / "build" / "lib" / "sessions_app" / "stale.py"
         stale.parent.mkdir(parents=True)
         stale.write_text("raise RuntimeError\n")
         locks = ("--constraints", ROOT / "requirements.lock", "--build-constraints", ROOT / "requirements-dev.lock")
         subprocess.run(
-            [UV, "tool", "install", "--quiet", "--python", "3.13", *locks, checkout],
+            [UV, "tool", "install", "--quiet", "--python", "3.13", *locks, clone],
             env={**os.environ, "UV_TOOL_DIR": str(root / "tools"), "UV_TOOL_BIN_DIR": str(root / "bin")},
             check=True,
         )
-        shutil.rmtree(checkout)
+        shutil.rmtree(clone)
         yield Installed(root)
 
 
