@@ -4,7 +4,7 @@ WORKDIR /app
 COPY requirements.lock ./
 RUN python -m venv /venv \
     && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
-COPY manage.py pyproject.toml README.md ./
+COPY manage.py ./
 COPY sessions_app sessions_app
 COPY templates templates
 COPY static static

@@ -1,10 +1,10 @@
 # Every target works from nothing: it makes .venv first, with uv, which is fetched by pip where the machine has none.
-# `make run` installs what running needs; everything else installs the tools as well.
+# `make run` installs what running needs (70 MB); everything else installs the tools as well.
 UV_VERSION := 0.13.9
 UV := $(shell command -v uv 2>/dev/null || echo .venv-tools/bin/uv)
 PY := .venv/bin/python
 READY := .venv/.ready
-READY_TO_RUN := .venv/.ready-to-run
+READY_TO_RUN = .venv/.ready-to-run$(EXTRAS)
 
 CLIENT_VERSION := 1.18.33
 CLIENT := .local/client/node_modules/.bin/opencode
@@ -13,8 +13,10 @@ CLIENT := .local/client/node_modules/.bin/opencode
 DJANGOFMT := --line-length 120 --indent-width 2 \
 	--custom-blocks partialdef,notice,card,panel,menu,nothing,danger,crumbs,table,post,hinted
 
-# What serve opens (default: opencode's own database, else bundled samples); more options for pytest; its processes.
+# What serve opens (default: opencode's own database, else bundled samples); extras that run installs (providers: the SDKs
+# that Probe needs; postgres); more options for pytest; its processes.
 SERVE ?=
+EXTRAS ?=
 ARGS ?=
 JOBS ?= 2
 PYTEST := $(PY) -m pytest -n $(JOBS) --dist worksteal
@@ -33,27 +35,32 @@ setup: $(READY)
 setup-run: $(READY_TO_RUN)
 
 .venv-tools/bin/uv:
-	python3 -m venv .venv-tools
-	.venv-tools/bin/pip install --quiet uv==$(UV_VERSION)
+	@echo "Fetching uv $(UV_VERSION) into .venv-tools"
+	@python3 -m venv .venv-tools
+	@.venv-tools/bin/pip install --quiet uv==$(UV_VERSION)
 
-# $(call install,LOCK): the environment is what the lock says, and this checkout.
-define install
-	test -x $(PY) || $(UV) venv --quiet .venv
-	$(UV) pip sync --quiet --compile-bytecode --python $(PY) --require-hashes $(1)
-	$(UV) pip install --quiet --python $(PY) --no-deps --build-constraints requirements-dev.lock --editable .
+# An environment with this checkout in it; a line for each step.
+define environment
+	@test -x $(PY) || { echo "Making .venv with Python $$(cat .python-version)"; $(UV) venv --quiet .venv; }
+	@echo "Installing $(1) into .venv"
 endef
+INSTALL := pip install --quiet --python $(PY) --build-constraints requirements-dev.lock --editable
 
-$(READY): requirements-dev.lock pyproject.toml .python-version $(filter .venv-tools/%,$(UV))
-	$(call install,requirements-dev.lock)
-	touch $(READY_TO_RUN) $(READY)
+$(READY): requirements-dev.lock pyproject.toml setup.py .python-version $(filter .venv-tools/%,$(UV))
+	$(call environment,Suture and its tools)
+	@$(UV) pip sync --quiet --compile-bytecode --python $(PY) --require-hashes requirements-dev.lock
+	@$(UV) $(INSTALL) . --no-deps
+	@touch $(READY)
 
 # The tools stay where they are installed already.
-$(READY_TO_RUN): requirements.lock pyproject.toml .python-version $(filter .venv-tools/%,$(UV))
-	$(call install,$(if $(wildcard $(READY)),requirements-dev.lock,requirements.lock))
-	touch $(READY_TO_RUN)
+$(READY_TO_RUN): requirements.lock pyproject.toml setup.py .python-version $(filter .venv-tools/%,$(UV))
+	$(call environment,Suture and what running it needs)
+	@$(UV) $(INSTALL) '.$(if $(EXTRAS),[$(EXTRAS)])' --constraints requirements.lock
+	@touch $(READY_TO_RUN)
 
 run: setup-run
-	.venv/bin/suture serve $(SERVE)
+	@echo "Starting suture serve $(SERVE)"
+	@exec .venv/bin/suture serve $(SERVE)
 
 # What a change is likely to break: every test that is quick, a part of the large collections, a browser's journeys.
 test: check

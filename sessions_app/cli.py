@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from django.core.exceptions import ImproperlyConfigured
 
 from sessions_app import __version__
+from sessions_app.stopping import stopped_in_a_line
 
 BAD_USAGE = 2
 _HELP = ("", "help", "-h", "--help")
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"suture {__version__}\n")
         return 0
     try:
-        return _run(given)
+        with stopped_in_a_line():
+            return _run(given)
     except ImproperlyConfigured as problem:
         sys.stderr.write(f"suture: {problem}\n")
         return BAD_USAGE

@@ -1,11 +1,14 @@
-"""Health pages for whatever runs the server: alive, and ready to work."""
+"""Pages for whatever runs the server: alive, ready to work, and figures."""
 
 from __future__ import annotations
 
+import secrets
+
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -32,3 +35,18 @@ def readyz(request: HttpRequest) -> JsonResponse:
     if pending:
         return JsonResponse({"ready": False, "reason": "migrations are pending"}, status=503)
     return JsonResponse({"ready": True, "worker": worker_is_alive(now=timezone.now())})
+
+
+@require_safe
+@login_not_required
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Figures for Prometheus, who brings the token of the settings as a bearer token; without one in the settings there
+    is no such page."""
+    if not settings.SUTURE_METRICS_TOKEN:
+        raise Http404
+    given = request.headers.get("Authorization", "").encode("utf-8", "surrogatepass")
+    if not secrets.compare_digest(given, f"Bearer {settings.SUTURE_METRICS_TOKEN}".encode()):
+        return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
+    from sessions_app.metrics import CONTENT_TYPE, figures  # the library is loaded where it is used only
+
+    return HttpResponse(figures(), content_type=CONTENT_TYPE)

@@ -7,6 +7,7 @@ directory and signs with a key made there.
 from __future__ import annotations
 
 import contextlib
+import logging
 from pathlib import Path
 
 import structlog
@@ -17,6 +18,8 @@ from . import env
 from .secretkey import kept_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+_INSTALLED = Path(__file__).resolve().parent  # setup.py puts pages into the package; in a checkout they lie beside it
+PAGES_DIR = _INSTALLED if (_INSTALLED / "templates").is_dir() else BASE_DIR
 SUTURE_DATA_DIR = env.data_directory()
 with contextlib.suppress(OSError):  # the system check suture.E001 says it where a database is really needed
     SUTURE_DATA_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -62,6 +65,12 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
 ]
+SUTURE_METRICS_TOKEN = env.text("SUTURE_METRICS_TOKEN")
+"""Opens /metrics; "" = there is no such page, and nothing is measured."""
+if SUTURE_METRICS_TOKEN:
+    MIDDLEWARE.insert(
+        MIDDLEWARE.index("django.middleware.csp.ContentSecurityPolicyMiddleware"), "sessions_app.metrics.timed"
+    )
 
 ROOT_URLCONF = "sessions_app.urls"
 WSGI_APPLICATION = "sessions_app.wsgi.application"
@@ -69,7 +78,7 @@ WSGI_APPLICATION = "sessions_app.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [PAGES_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -156,7 +165,7 @@ if env.boolean("SUTURE_BEHIND_PROXY", False):
 
 # Files
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [PAGES_DIR / "static"]
 _COLLECTED = bool(
     env.text("SUTURE_STATIC_ROOT")
 )  # an image collects its files once; elsewhere they are found where they lie
@@ -215,6 +224,7 @@ _LOG_STEPS: list[structlog.typing.Processor] = [
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.StackInfoRenderer(),
 ]
+DJANGO_STRUCTLOG_STATUS_4XX_LOG_LEVEL = logging.INFO
 structlog.configure(
     processors=[
         structlog.stdlib.filter_by_level,
@@ -243,7 +253,10 @@ LOGGING = {
             "foreign_pre_chain": _LOG_STEPS,
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "filters": {"client_errors": {"()": "sessions_app.logs.ClientErrors"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "structured", "filters": ["client_errors"]},
+    },
     "root": {
         "handlers": ["stderr"],
         "level": env.choice("SUTURE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR")),

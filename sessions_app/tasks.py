@@ -67,7 +67,7 @@ def start(*, alone: bool) -> list[str]:
     """
     told = recover.journal_recover(now=timezone.now())
     recover.repairs_settle(now=timezone.now(), silence=timedelta(0) if alone else SILENCE)
-    told += [f"Taken up again: {job}." for job in _take_up(alone=alone)]
+    told += [f"Taken up again: {job}." for job in _take_up(alone=alone) if job.started_at]
     rescan_run.enqueue()
     return told
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from types import FrameType
 
 from django.conf import settings
 
+from sessions_app import stopping
+
+from . import lifeline
+
 _STOP_SECONDS = 20.0
 _WORKER_PAUSE = 2.0
-_PR_SET_PDEATHSIG = 1
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -42,51 +41,42 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-@contextmanager
-def only_server(directory: Path) -> Iterator[bool]:
-    """Whether no other ``serve`` works on this data directory; held until the end of the block, or of the process."""
-    handle = os.open(directory / "serve.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)
-
-
 class Servers:
     """Web server and worker as child processes. A worker that dies is started again; when the web server ends, all
-    ends."""
+    ends. Both hold ``work``, and end with this process however it ends."""
 
-    def __init__(self, listener: socket.socket, *, worker: bool, take_over: bool) -> None:
-        self.stopping = threading.Event()
-        self.listener = listener
-        self.take_over = take_over
-        self.web = self._start_web()
-        self.worker = self._start_worker() if worker else None
+    def __init__(self, listener: socket.socket, *, work: int, worker: bool, take_over: bool) -> None:
+        self._stopped_by = 0
+        self._stopping = threading.Event()
+        self._listener = listener
+        self._work = work
+        self._with_worker = worker
+        self._take_over = take_over
+        self._line, self._held_open = os.pipe()
+        self._web: subprocess.Popen[bytes] | None = None
+        self._worker: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
-        """Until a signal asks to stop or the web server ends; gives the exit code."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._stop)
-        while not self.stopping.is_set():
-            if self.web.poll() is not None:
-                break
-            if self.worker is not None and self.worker.poll() is not None:
-                self.stopping.wait(_WORKER_PAUSE)
-                if not self.stopping.is_set():
-                    self.worker = self._start_worker()
-            self.stopping.wait(0.5)
-        asked = self.stopping.is_set()
-        self.close()
-        return 0 if asked else 1
+        """Until a signal asks to stop or the web server ends; gives the signal, 0 for the latter."""
+        for number in (signal.SIGINT, *stopping.SIGNALS):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._stop)
+        try:
+            self._web = self._start_web()
+            while not self._stopping.is_set() and self._web.poll() is None:
+                if self._with_worker and (self._worker is None or self._worker.poll() is not None):
+                    if self._worker is not None:
+                        self._stopping.wait(_WORKER_PAUSE)
+                    if not self._stopping.is_set():
+                        self._worker = self._start_worker()
+                self._stopping.wait(0.5)
+        finally:
+            self._close()
+        return self._stopped_by
 
-    def close(self) -> None:
-        """Stop our own children, gently first."""
-        children = [child for child in (self.web, self.worker) if child is not None and child.poll() is None]
+    def _close(self) -> None:
+        """Stop our own children, gently first, and at once when the signal comes again."""
+        children = [child for child in (self._web, self._worker) if child is not None and child.poll() is None]
         for child in children:
             child.terminate()
         for child in children:
@@ -95,40 +85,35 @@ class Servers:
             except subprocess.TimeoutExpired:
                 child.kill()
                 child.wait()
-        self.listener.close()
+        self._listener.close()
+        os.close(self._line)
+        os.close(self._held_open)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
-        self.stopping.set()
+        if self._stopping.is_set():
+            for child in (self._web, self._worker):
+                if child is not None:
+                    child.kill()
+        self._stopped_by = number
+        self._stopping.set()
 
     def _start_web(self) -> subprocess.Popen[bytes]:
-        number = self.listener.fileno()
-        command = [
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "sessions_app.wsgi:application",
-            "--bind",
-            f"fd://{number}",
-        ]
-        command += ["--worker-class", "gthread", "--workers", "2", "--threads", "4", "--log-level", "warning"]
-        command += ["--graceful-timeout", "10", "--worker-tmp-dir", str(settings.SUTURE_DATA_DIR)]
-        return self._start(command, (number,))
+        number = self._listener.fileno()
+        options = ("--config", "python:sessions_app.management.webserver", "--bind", f"fd://{number}")
+        folder = ("--worker-tmp-dir", str(settings.SUTURE_DATA_DIR))
+        return self._start(("gunicorn", *options, *folder), number)
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "sessions_app", "db_worker", "--verbosity", "0"]
-        return self._start(command + (["--take-over"] if self.take_over else []), ())
+        take_over = ("--take-over",) if self._take_over else ()
+        return self._start(("sessions_app", "db_worker", "--verbosity", "0", *take_over))
 
-    def _start(self, command: list[str], descriptors: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    def _start(self, module: Sequence[str], *descriptors: int) -> subprocess.Popen[bytes]:
         # A session of its own: Ctrl-C reaches this process only, which then stops its children in order.
         return subprocess.Popen(
-            command,
-            pass_fds=descriptors,
+            (sys.executable, "-m", *module),
+            pass_fds=(self._work, self._line, *descriptors),
+            env={**os.environ, lifeline.VARIABLE: str(self._line)},
             start_new_session=True,
             cwd=settings.BASE_DIR,
-            preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+            preexec_fn=lifeline.killed_with_parent(os.getpid()),
         )
-
-
-def _end_with_parent() -> None:
-    """Run in the child: should ``serve`` itself be killed, its children get the signal that ends them."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -160,7 +160,9 @@ def _client(endpoint: Endpoint, protocol: ProtocolName, limits: Limits) -> tuple
         else:
             sdk = importlib.import_module("openai")
     except ImportError as problem:
-        raise NotReachable("The provider's SDK is not installed: pip install 'suture[providers]'.") from problem
+        raise NotReachable(
+            "The provider's SDK is not installed. Install Suture with its extra providers (make run EXTRAS=providers)."
+        ) from problem
     logging.getLogger(sdk.__name__).setLevel(logging.WARNING)  # at debug it writes whole requests
     shared: dict[str, Any] = {
         "api_key": endpoint.key or "none",

@@ -7,13 +7,17 @@ from argparse import ArgumentParser
 from typing import Any
 
 import structlog
+from django.core.management.base import CommandError
 from django.db import close_old_connections, connection
-from django.db.utils import DatabaseError
+from django.db.utils import DatabaseError, OperationalError
 from django.utils import timezone
 from django_tasks_db.management.commands.db_worker import Command as Worker
 
 from sessions_app import tasks
+from sessions_app.management import lifeline
+from sessions_app.management.locks import work_lock
 from sessions_app.services import workers
+from sessions_app.services.datadir import data_dir
 
 log = structlog.get_logger(__name__)
 
@@ -30,6 +34,17 @@ class Command(Worker):
         )
 
     def handle(self, **options: Any) -> None:
+        lifeline.watch()
+        with work_lock(data_dir(), patience=0) as work:
+            work.share()
+            try:
+                self._work(**options)
+            except OperationalError as problem:  # ``serve`` starts it again, until the database is back
+                raise CommandError(
+                    f"The worker ends, the database does not answer: {_first_line(problem)}"
+                ) from problem
+
+    def _work(self, **options: Any) -> None:
         worker_id, take_over = options["worker_id"], options.pop("take_over", False)
         workers.worker_beat(worker_id=worker_id, now=timezone.now())
         for told in tasks.start(alone=take_over):
@@ -50,7 +65,11 @@ def _beat(worker_id: str, done: threading.Event) -> None:
         try:
             workers.worker_beat(worker_id=worker_id, now=timezone.now())
             tasks.reap()
-        except DatabaseError:  # a locked database passes; the next beat tries again
-            log.warning("heartbeat missed", exc_info=True)
+        except DatabaseError as problem:  # a locked database passes; the next beat tries again
+            log.warning("heartbeat missed", why=_first_line(problem))
             close_old_connections()
     connection.close()
+
+
+def _first_line(problem: Exception) -> str:
+    return str(problem).partition("\n")[0]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
+import signal
+import threading
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -11,12 +14,15 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core import checks
-from django.db import connections
+from django.db import connection, connections
+from django.http.request import validate_host
 from django.utils import timezone
 
 from sessions_app import stores, tasks
-from sessions_app.management.base import SutureCommand
-from sessions_app.management.serving import Servers, listen, only_server
+from sessions_app.management.base import FOUND_IT, SutureCommand
+from sessions_app.management.browser import browser_open
+from sessions_app.management.locks import Seat, Served, Work, serve_lock, served_by, work_lock
+from sessions_app.management.serving import Servers, listen
 from sessions_app.models import Source
 from sessions_app.services.access import (
     local_token_renew,
@@ -27,7 +33,15 @@ from sessions_app.services.database import database_prepare
 from sessions_app.services.importing import source_attach
 from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.uploading import samples_attach
+from sessions_app.stopping import stop
 from sessions_app.stores.base import StoreError
+
+_ENDING_SECONDS = 3.0
+"""The children of a killed ``serve`` end within two."""
+_STARTING_SECONDS = 20.0
+"""For so long a second ``serve`` waits until the first one answers."""
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  told apart, not listened on
+"""Addresses that stand for all of this machine's, and one of them that answers here."""
 
 
 class Command(SutureCommand):
@@ -43,26 +57,83 @@ class Command(SutureCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: %(default)s)")
         parser.add_argument("--no-worker", action="store_true", help="the worker runs elsewhere: suture db_worker")
+        parser.add_argument("--open", action="store_true", help="open the browser, signed in by the printed link")
 
-    def run(self, *, paths: list[str], host: str, port: int, no_worker: bool, **options: Any) -> int:
+    def run(self, *, paths: list[str], host: str, port: int, no_worker: bool, open: bool, **options: Any) -> int:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin without
+        directory = Path(settings.SUTURE_DATA_DIR)
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with serve_lock(directory) as seat:
+            if seat is None:
+                return self._join(directory, paths, open)
+            with work_lock(directory, patience=_ENDING_SECONDS) as work:
+                return self._serve(seat, work, paths=paths, host=host, port=port, worker=not no_worker, show=open)
+
+    def _serve(
+        self, seat: Seat, work: Work, *, paths: list[str], host: str, port: int, worker: bool, show: bool
+    ) -> int:
         listener = listen(host, port)
+        self._allow(host)
         database_prepare()
         for message in checks.run_checks(tags=["security", "database"]):
             self.say(str(message))
-        with only_server(Path(settings.SUTURE_DATA_DIR)) as alone:
-            if alone:
-                for told in repairs_recover(now=timezone.now()):
-                    self.say(told)
-            self._attach(paths)
-            loopback = is_loopback(host)
-            if not loopback and "SUTURE_ALLOWED_HOSTS" not in os.environ:
-                self.say(
-                    f"Only loopback names are answered. Set SUTURE_ALLOWED_HOSTS to the names this server ({host}) has."
-                )
-            name = f"[{host}]" if ":" in host else host
-            self._welcome(f"http://{name}:{listener.getsockname()[1]}", loopback)
-            connections.close_all()
-            return Servers(listener, worker=not no_worker, take_over=alone).run()
+        if work.alone:
+            for told in repairs_recover(now=timezone.now()):
+                self.say(told)
+        self._attach(paths)
+        served = Served(os.getpid(), address(host, listener.getsockname()[1]), is_loopback(host))
+        link = self._welcome(served)
+        if served.local:
+            token = local_token_renew(user=local_user_ensure(), now=timezone.now())
+            self.tell(f"API token: {token}")
+        self.tell("Stop with Ctrl-C.")
+        self.stdout.flush()
+        seat.tell(served)
+        # Elsewhere others may work on the same PostgreSQL, whose jobs are none of ours.
+        take_over = work.alone and connection.vendor == "sqlite"
+        connections.close_all()
+        work.share()
+        self._gather_figures()
+        if show:
+            self._open(link)
+        stopped_by = Servers(listener, work=work.handle, worker=worker, take_over=take_over).run()
+        if stopped_by:
+            stop(stopped_by)
+        self.say("The web server ended by itself.")
+        return FOUND_IT
+
+    def _join(self, directory: Path, paths: list[str], show: bool) -> int:
+        """Another ``serve`` has this data directory: give it what is to be attached, and tell where it is."""
+        first = served_by(directory, patience=_STARTING_SECONDS)
+        if not first.url:
+            self.say(f"Another suture serve (process {first.pid}) is starting with {directory}; try again in a moment.")
+            return FOUND_IT
+        for path in paths:
+            self._attached(Path(path))
+        self.say(f"Another suture serve (process {first.pid}) has {directory} already; this one adds to it and ends.")
+        link = self._welcome(first)
+        self.stdout.flush()
+        if show:
+            self._open(link).join()
+        return 0
+
+    def _allow(self, host: str) -> None:
+        """The name that was asked for is answered, unless the settings say which names are."""
+        if "SUTURE_ALLOWED_HOSTS" in os.environ or validate_host(in_url(host), settings.ALLOWED_HOSTS):
+            return
+        if host in _EVERYWHERE:
+            self.say("Only loopback names are answered; set SUTURE_ALLOWED_HOSTS to the names this server has.")
+            return
+        settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, in_url(host)]
+        os.environ["SUTURE_ALLOWED_HOSTS"] = ",".join(settings.ALLOWED_HOSTS)  # for the web server
+
+    def _gather_figures(self) -> None:
+        """The folder that the web processes share for the page of metrics; what earlier ones left there is over."""
+        if settings.SUTURE_METRICS_TOKEN:
+            folder = Path(settings.SUTURE_DATA_DIR) / "metrics"
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
     def _attach(self, paths: list[str]) -> None:
         now = timezone.now()
@@ -88,17 +159,28 @@ class Command(SutureCommand):
         tasks.job_enqueue(job)
         self.tell(f"{source.path}: {source.sessions_total} sessions")
 
-    def _welcome(self, url: str, loopback: bool) -> None:
-        now = timezone.now()
-        self.tell(f"Suture is at {url}/")
-        if loopback:
-            user = local_user_ensure()
-            self.tell(f"Sign in, once and within 15 minutes: {url}/login/link/{login_link_create(user=user, now=now)}")
-            self.tell(f"API token: {local_token_renew(user=user, now=now)}")
-        elif not get_user_model().objects.filter(is_active=True).exclude(password__startswith="!").exists():  # noqa: S106  unusable ones begin so
+    def _welcome(self, served: Served) -> str:
+        """Tell where it is; gives what to open: on loopback a link that signs in, else the address."""
+        self.tell(f"Suture is at {served.url}/")
+        if served.local:
+            now = timezone.now()
+            link = f"{served.url}/login/link/{login_link_create(user=local_user_ensure(), now=now)}"
+            self.tell(f"Sign in, once and within 15 minutes: {link}")
+            return link
+        if not get_user_model().objects.filter(is_active=True).exclude(password__startswith="!").exists():  # noqa: S106  unusable ones begin so
             self.say("Nobody can sign in yet; make a user with: suture createsuperuser")
-        self.tell("Stop with Ctrl-C.")
-        self.stdout.flush()
+        return f"{served.url}/"
+
+    def _open(self, link: str) -> threading.Thread:
+        """In a thread of its own: some browsers are waited for."""
+
+        def show() -> None:
+            if not browser_open(link, through=Path(settings.SUTURE_DATA_DIR) / "open.html"):
+                self.say("No browser could be opened; open the address yourself.")
+
+        thread = threading.Thread(target=show, name="browser", daemon=True)
+        thread.start()
+        return thread
 
 
 def is_loopback(host: str) -> bool:
@@ -109,3 +191,16 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def in_url(host: str) -> str:
+    """As an address writes it: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def address(host: str, port: int) -> str:
+    """Where the server answers, as far as it can be told from here: by a name that the settings let in."""
+    name = _EVERYWHERE.get(host, in_url(host))
+    if not validate_host(name, settings.ALLOWED_HOSTS):
+        name = next((known for known in settings.ALLOWED_HOSTS if not known.startswith((".", "*"))), name)
+    return f"http://{name}:{port}"
