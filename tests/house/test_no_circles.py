@@ -15,6 +15,7 @@ PACKAGE = "sessions_app"
 type Graph = dict[str, dict[str, int]]
 """Module -> the modules it imports, each with the line of its first import."""
 
+
 @cache
 def imports() -> Graph:
     files = {module_name(path): path for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
