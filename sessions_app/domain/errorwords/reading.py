@@ -1,16 +1,10 @@
-"""What can be read in an error text besides its words: the messages wrapped in it, positions, ids
-(docs/contract/wire.md#0.1)."""
+"""What can be read in an error text besides its words: positions and ids (docs/contract/wire.md#0.1)."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-DEPTH_LIMIT = 6
-MESSAGES_LIMIT = 200
 
 type Pointer = tuple[str | int, ...]
 
@@ -23,46 +17,6 @@ class Place:
     position: str
     pointer: Pointer
     protocol: str
-
-
-def messages(text: str) -> list[str]:
-    """The text itself and every message found in JSON inside it, at any depth of wrapping."""
-    found = [text]
-    _unwrap(text, found, DEPTH_LIMIT)
-    return found[:MESSAGES_LIMIT]
-
-
-def _unwrap(text: str, found: list[str], depth: int) -> None:
-    if depth == 0 or len(found) >= MESSAGES_LIMIT:
-        return
-    decoder = json.JSONDecoder()
-    at = text.find("{")
-    tries = 0
-    while at != -1 and tries < 50:
-        tries += 1
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("{", at + 1)
-            continue
-        for message in _strings(value):
-            found.append(message)
-            _unwrap(message, found, depth - 1)
-        at = text.find("{", end)
-    if '\\"' in text and depth > 1:
-        _unwrap(text.replace('\\"', '"').replace("\\\\", "\\"), found, depth - 1)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
 
 
 # Positions
