@@ -47,9 +47,11 @@ class Known:
     """Plain pieces of what it says, to know one that was cut short."""
 
     def is_in(self, words: Words) -> bool:
+        """The words are there, on one line or across lines."""
         return any(self.pattern.search(form) for form in words.forms)
 
     def is_tightly_in(self, words: Words) -> bool:
+        """The words are there if no white space counts."""
         return self.tight.search(words.tight) is not None
 
 
@@ -133,7 +135,7 @@ def read(text: Said) -> tuple[list[Known], bool]:
             lambda words: _in(outside, words) or _in(general, words) or _cut_short(words) or _by_sense(words),
             False,
         ),
-        (lambda words: _tightly_in([*outside, *general], words), True),
+        (lambda words: _tightly_in([*outside, *general], words) if "\n" in words.text else [], True),
         (_by_status, False),
         (lambda words: _in(nothing, words), False),
     )

@@ -39,6 +39,7 @@ class Words:
 
     @cached_property
     def spaced(self) -> str:
+        """Normalised: small letters, single blanks, no quotes."""
         return normalised(_shortened(self.text, WORDS_LIMIT))
 
     @cached_property
@@ -65,6 +66,7 @@ class Said:
 
     @property
     def whole(self) -> Words:
+        """All that the text says, around its JSON and in it."""
         return self.layers[-1]
 
 

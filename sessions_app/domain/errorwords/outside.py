@@ -20,6 +20,7 @@ _BILLING = "Credit or plan is used up, or does not cover this."
 _LOGIN = "The key or login is missing, wrong, expired or may not do this."
 _NETWORK = "No answer came through: the provider, a proxy or the connection failed."
 _MODEL = "The provider does not have this model, or not for this account."
+_NOTHING = "The provider, or what stands before it, says only that something failed."
 _MIGRATION = "The store's tables are of another version than this client, or a migration stopped half way."
 
 OUTSIDE: tuple[Words, ...] = (
@@ -28,7 +29,7 @@ OUTSIDE: tuple[Words, ...] = (
         "migration",
         _MIGRATION,
         r"no such (column|table)|has no column named|duplicate column name|(table|index) \S+ already exists",
-        r"failed to run (the )?(query|data migrations?|migrations?)|migration (failed|error)"
+        r"failed to run (the )?(query|data migrations?|migrations?)|migration (\S+ )?(failed|error)"
         r"|__drizzle_migrations|cannot migrate",
         r"without matching durable events|database (is newer|version|schema).{0,60}(newer|version|mismatch|than)"
         r"|schema version|malformed database schema|database schema has changed|migrating database",
@@ -37,7 +38,8 @@ OUTSIDE: tuple[Words, ...] = (
         "store",
         "locked",
         "Another process holds the store.",
-        r"database (table |schema )?is locked|sqlite_busy|sqlite_locked|locktimeouterror|table is locked|lock"
+        r"database (table |schema )?is locked|sqlite_busy|sqlite_locked|locktimeouterror|(table|it) is locked"
+        r"|locked by another|lock"
         r" (is )?held by",
         r"failed to acquire.{0,30}lock|could not (acquire|obtain).{0,30}lock",
     ),
@@ -53,7 +55,8 @@ OUTSIDE: tuple[Words, ...] = (
         "store",
         "permission",
         "The file or its folder may not be read or written.",
-        r"readonly database|read-only database|unable to open database|sqlite_readonly|sqlite_cantopen"
+        r"readonly database|read-only database|(unable to|cannot|could not) open (the )?database"
+        r"|sqlite_readonly|sqlite_cantopen"
         r"|sqlite_perm|eacces|eperm\b"
         r"|erofs|read-only file system|permission denied, |operation not permitted, |access permission denied",
     ),
@@ -80,7 +83,7 @@ OUTSIDE: tuple[Words, ...] = (
         r"function_declarations.* (schema|parameters)",
         r"schema (at|for) .* (oneof|anyof|allof|enum|\$ref)",
         r"input_schema does not support (oneof|anyof|allof)",
-        r"unable to convert (the )?(tool|function).*schema",
+        r"tool schema|unsupported keyword|unable to convert (the )?(tool|function).*schema",
         r"failed to (parse|compile|initialize).*(grammar|json schema|tool schema)",
     ),
     _kind(
@@ -89,7 +92,8 @@ OUTSIDE: tuple[Words, ...] = (
         "The client offers more tools than this provider takes, or offers tools to a model that takes none.",
         r"invalid tools: array too long",
         r"no endpoints found that support (tool|the provided)",
-        r"does not support (tools|tool use|tool calls|tool calling|function calling|function calls)\b",
+        r"does not support (parallel tool calls|tools|tool use|tool calls|tool calling|function calling"
+        r"|function calls)\b",
         r"tools? (use|calling|choice) (is|are) not supported",
         r"tool choice requires",
         r"too many tools",
@@ -105,14 +109,15 @@ OUTSIDE: tuple[Words, ...] = (
         r"maxoutputtokens",
         r"(unsupported|unknown|unrecognized|unexpected|invalid) (parameter|request argument|field|keyword"
         r" argument|argument)"
-        r"s?( supplied)?:? (?!messages|input\[|contents|tool_call)\w",
+        r"s?( supplied)?:? (?!messages|input\[|contents|tool_call|reasoning_)\w",
         r"unrecognized request arguments?",
         r"\b(temperature|top_p|top_k|top_logprobs|presence_penalty|frequency_penalty|seed|logprobs|stream_options"
         r"|parallel_tool_calls|response_format|service_tier|verbosity|reasoning_effort|reasoning\.effort|reasoning\.summary"
         r"|thinking_budget|thinkingbudget|enable_thinking|prompt_cache_key|cache_control|truncation)(\.\w+)?:?"
-        r" (and \w+ )?(is|are|cannot|can only|does not|must be|may only|should be|not supported|parameter)\b",
+        r" (and \w+ |\w+ )?(is|are|cannot|can only|does not|must be|may only|should be|not supported|parameter)\b",
         r"unsupported value: |supported values are: .*(low|medium|high|minimal|xhigh|auto)\b",
-        r"(function calling|tool use|tool calling|tools) (is|are) not enabled",
+        r"(function calling|tool use|tool calling|tools) (is|are) not enabled|support tool calling without"
+        r"|cannot be used with reasoning",
         r"(?<![\w.])(thinking|output_config|reasoning|context_management|generation_?config|inferenceconfig|toolconfig|metadata)"
         r"[\w.]*: (input should|extra inputs|field required|value error|unknown|unsupported)",
         r"(?<![\w.])(tools|system|thinking|context_management|output_config)(\.[\w.]+|\[\d+\][\w.]*): extra"
@@ -155,7 +160,8 @@ OUTSIDE: tuple[Words, ...] = (
         r"credit balance|insufficient (balance|credit|fund|quota)|insufficient_quota|more credits|can only afford",
         r"exceeded your current quota|check your plan and billing|billing (details|hard limit|not active"
         r"|account)|billing_error",
-        r"payment required|payment method|creditserror|out of credits|no credits|purchase (more )?credits|prepaid",
+        r"payment required|payment method|creditserror|out of credits|no (remaining )?credits|purchase (more"
+        r" )?credits|prepaid",
         r"free tier|arrearage|account is in good standing|subscription (is|has|required|expired|not)|spending limit"
         r"|monthly spend",
         r"欠费|余额不足|充值|账户余额|资源包|套餐",
@@ -164,7 +170,8 @@ OUTSIDE: tuple[Words, ...] = (
         "not-history",
         "login",
         _LOGIN,
-        r"authentication_error|authenticationerror|unauthori[sz]ed\b|invalid (x-)?api[ _-]?key|incorrect api key"
+        r"authentication (fails|failed|failure|error)|api key:? \S+ (is )?invalid|authentication_error"
+        r"|authenticationerror|unauthori[sz]ed\b|invalid (x-)?api[ _-]?key|incorrect api key"
         r"|api[ _-]?key (is )?(invalid|not|missing|expired|required)|api_key_invalid|invalid_api_key|no api[ _-]?key"
         r"|missing api[ _-]?key|loadapikeyerror|api key not valid",
         r"(oauth|access|refresh|bearer|security|auth|session|id) token (has |is |was |included"
@@ -209,7 +216,7 @@ OUTSIDE: tuple[Words, ...] = (
         "not-history",
         "network",
         _NETWORK,
-        r"econnreset|econnrefused|etimedout|enotfound|eai_again|epipe|ehostunreach|enetunreach|econnaborted|und_err",
+        r"\beconnreset|econnrefused|etimedout|\benotfound|eai_again|epipe|ehostunreach|enetunreach|econnaborted|und_err",
         r"fetch failed|failed to fetch|socket (hang up|connection was closed|closed)|network (error|connection"
         r"|is unreachable)"
         r"|connection (error|reset|refused|closed|aborted|lost|timed out)|unable to connect|cannot connect to api"
@@ -230,14 +237,17 @@ OUTSIDE: tuple[Words, ...] = (
     _kind(
         "generic",
         "",
-        "The provider, or what stands before it, says only that something failed.",
+        _NOTHING,
+        r"messages parameter is illegal|messages 参数非法|invalid api parameter|api 调用参数有误|参数有误",
+        r"invalid request error|request contains an invalid argument|invalid request body|invalid argument provided",
+    ),
+    _kind(
+        "generic",
+        "",
+        _NOTHING,
+        r"invalid_request_body|\(no body\)|status code 400|invalid_argument$",
         r"provider returned error|upstream (error|request failed|returned)|error from (upstream|provider)$"
         r"|bad_response_status_code",
-        r"messages parameter is illegal|messages 参数非法|invalid api parameter|api 调用参数有误|参数有误|invalid"
-        r" request"
-        r" error"
-        r"|request contains an invalid argument|invalid request body|invalid_request_body|invalid argument provided"
-        r"|\(no body\)|status code 400|invalid_argument$",
         r"bad request|unknown ?error|an unknown error|unexpected error|something went wrong|internal error"
         r"|badrequesterror"
         r"|ai_apicallerror|apierror|invalid_request_error|invalid params|invalid parameter",

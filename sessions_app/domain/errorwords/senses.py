@@ -49,7 +49,8 @@ _RESULT = (
 _BAD = (
     r"invalid|unsupported|not support|not valid|not allowed|malformed|could not|cannot|unable|failed|fail to"
     r"|corrupt|exceed"
-    r"|too (large|big|many|small|long)|must|should|expected|maximum|limit|password|unknown|missing|does not"
+    r"|too (large|big|many|small|long)|must|should|expected|maximum|limit|at most|no more than|only|password"
+    r"|unknown|missing|does not"
     r"|doesnt|not accept"
     r"|不支持|无效|错误|过大|失败"
 )
@@ -64,6 +65,7 @@ class Sense:
     needs: tuple[re.Pattern[str], ...]
 
     def is_in(self, text: str) -> bool:
+        """A normalised text speaks of this."""
         return all(need.search(text) for need in self.needs)
 
 
@@ -100,16 +102,22 @@ SENSES: tuple[Sense, ...] = (
         r"verif|decrypt|pars|invalid|issued",
     ),
     _sense(
+        f"{RESULTS} orphan-tool-use",
+        NO_CALL,
+        r"\b(tool[_ ])?(call|use)[_ ]?ids?\b",
+        r"not found|unknown|no such|does not exist|not exist|no (matching|corresponding)|was not (issued|made)",
+    ),
+    _sense(
         "item-reference-missing",
         NOT_HELD,
         r"\bitems?\b|previous_response|response with id",
-        r"not found|not persisted|does not exist|no longer",
+        r"not found|not persisted|does not exist|no longer|could not find|deleted|unknown item",
     ),
     _sense(
         "reasoning-item-unpaired",
         UNPAIRED,
         r"\breasoning\b|\brs_",
-        r"without|required following|its required|must be followed|orphan",
+        r"without|required following|its required|must be followed|orphan|no following|has no",
     ),
     _sense(
         "reasoning-field-missing",
@@ -128,7 +136,8 @@ SENSES: tuple[Sense, ...] = (
         f"{TWICE} call-id-charset",
         SAME_ID,
         r"tool|call|function|\bid\b|重复",
-        r"duplicat|must be unique|not unique|already (used|exist|handled)|more than once|multiple (tool_)?results|重复",
+        r"duplicat|must be unique|not unique|(two|several|multiple|2) .{0,30}same|already (used|exist|handled)"
+        r"|more than once|multiple (tool_)?results|重复",
     ),
     _sense(
         PAIR_FAULTS,
@@ -137,18 +146,13 @@ SENSES: tuple[Sense, ...] = (
         r"equal|same|match|mismatch|differ",
     ),
     _sense(
-        f"{RESULTS} orphan-tool-use",
-        NO_CALL,
-        r"\b(tool[_ ])?(call|use)[_ ]?ids?\b",
-        r"not found|unknown|no such|does not exist|not exist|no (matching|corresponding)|was not (issued|made)",
-    ),
-    _sense(
         f"{CALLS} orphan-tool-result",
         NO_RESULT,
         rf"{_CALL}|assistant message",
         r"(without|missing|\bno|lack\w*|did not have|not have|need\w*|requires?|expected|have a|not followed by"
         r"|followed by"
-        r"|corresponding|matching|each).{0,60}(result|response|output|tool message)|unanswered|unresolved|not"
+        r"|corresponding|matching|each).{0,60}(result|response|output|tool message)|but the next message"
+        r"|unanswered|unresolved|not"
         r" (been )?answered"
         r"|did not find|missing tool|没有.{0,20}(结果|响应)|缺少",
     ),
@@ -207,7 +211,8 @@ SENSES: tuple[Sense, ...] = (
         r"context|\btokens?\b|\bprompt\b|\binput\b|sequence|max_model_len|model length|payload|request (body"
         r"|entity|size)"
         r"|上下文|输入|提示词|长度",
-        r"exceed|too (long|large|many|big)|longer than|greater than|larger than|more than|overflow|maximum|max"
+        r"exceed|too (long|large|many|big)|longer than|greater than|larger than|more than|overflow|is full"
+        r"|window full|over the|maximum|max"
         r" length|over the"
         r"|not enough|does not fit|reduce the length|less than|fewer than|at most|up to|must be <|超|过长",
     ),
@@ -222,7 +227,8 @@ SENSES: tuple[Sense, ...] = (
         "role-order",
         ORDER,
         r"\broles?\b|\bturns?\b|conversation|first message|messages?",
-        r"alternat|after role|must (start|begin) with|in a row|consecutive|successive|out of order|first"
+        r"alternat|after role|must (start|begin) with|in a row|consecutive|successive|first .{0,30}must|out of"
+        r" order|first"
         r" (message|role)|roles are supported|should be .{0,20}role",
     ),
     _sense(

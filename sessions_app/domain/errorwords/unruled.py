@@ -39,7 +39,8 @@ UNRULED: tuple[Words, ...] = (
         r"|(input|prompt) token count .{0,40}exceeds|input is too long for requested model|exceeded model token limit"
         r"|tokens to keep from the initial prompt is greater|when context the overflows|longer than the maximum"
         r" model length"
-        r"|range of input length should be|prompt 超长|maximum number of tokens allowed|reduce the length of the"
+        r"|range of input length should be|max_tokens must be at least 1, got -|prompt 超长|maximum number of"
+        r" tokens allowed|reduce the length of the"
         r" messages",
         _OVERFLOW,
         OVERFLOW,
@@ -71,6 +72,12 @@ UNRULED: tuple[Words, ...] = (
     ),
     says(r"function name is invalid|name cannot be empty", "tool-name-invalid", NAME),
     says(r"property \S*reasoning_content is unsupported", "history-shape-foreign reasoning-field-missing", FIELD),
+    says(
+        r"\bsignature: field required",
+        "thinking-unsigned thinking-lost-on-error",
+        "A thinking block has no signature, mostly because its stream was cut off.",
+        speaks="anthropic-messages",
+    ),
     says(r"corrupted thought signature", "thought-signature-missing", THOUGHT),
     says(
         r"cannot unmarshal \w+ into go struct field chatrequest\.messages\.tool_calls|parse tool call arguments",

@@ -49,6 +49,7 @@ class Words:
 
     @property
     def about(self) -> About:
+        """The class of what is said: of the history where there are faults, else of a setting."""
         return self.stated or ("history" if self.faults else "setting")
 
 
