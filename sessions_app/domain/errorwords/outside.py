@@ -39,26 +39,23 @@ OUTSIDE: tuple[Words, ...] = (
         "locked",
         "Another process holds the store.",
         r"database (table |schema )?is locked|sqlite_busy|sqlite_locked|locktimeouterror|(table|it) is locked"
-        r"|locked by another|lock"
-        r" (is )?held by",
+        r"|locked by another|lock (is )?held by",
         r"failed to acquire.{0,30}lock|could not (acquire|obtain).{0,30}lock",
     ),
     _kind(
         "store",
         "disk",
         "The disk is full or fails.",
-        r"database or disk is full|sqlite_full|enospc|no space left|disk i/o error|sqlite_ioerr|edquot|disk"
-        r" quota exceeded|\beio\b"
-        r"|i/o error|not enough space on the disk",
+        r"database or disk is full|sqlite_full|enospc|no space left|disk i/o error|sqlite_ioerr|edquot"
+        r"|disk quota exceeded|\beio\b|i/o error|not enough space on the disk",
     ),
     _kind(
         "store",
         "permission",
         "The file or its folder may not be read or written.",
-        r"readonly database|read-only database|(unable to|cannot|could not) open (the )?database"
-        r"|sqlite_readonly|sqlite_cantopen"
-        r"|sqlite_perm|eacces|eperm\b"
-        r"|erofs|read-only file system|permission denied, |operation not permitted, |access permission denied",
+        r"readonly database|read-only database|(unable to|cannot|could not) open (the )?database|sqlite_readonly"
+        r"|sqlite_cantopen|sqlite_perm|eacces|eperm\b|erofs|read-only file system|permission denied, "
+        r"|operation not permitted, |access permission denied",
     ),
     _kind(
         "store",
@@ -67,8 +64,7 @@ OUTSIDE: tuple[Words, ...] = (
         r"unique constraint failed: (event|event_sequence|session_message|session_input|session_inbox"
         r"|session_pending)\b",
         r"event sequence|sequence (conflict|mismatch|gap)|expected seq|aggregate_id|durable events?|event log"
-        r"|projection"
-        r" (failed|is behind|mismatch)|session_context_epoch|event_sequence",
+        r"|projection (failed|is behind|mismatch)|session_context_epoch|event_sequence",
     ),
     _kind(
         "setting",
@@ -107,21 +103,21 @@ OUTSIDE: tuple[Words, ...] = (
         r"max_(completion_|output_)?tokens.{0,30}(less than or equal|at most|maximum allowed|allowed number)",
         r"range of max_(completion_)?tokens should be",
         r"maxoutputtokens",
-        r"(unsupported|unknown|unrecognized|unexpected|invalid) (parameter|request argument|field|keyword"
-        r" argument|argument)"
-        r"s?( supplied)?:? (?!messages|input\[|contents|tool_call|reasoning_)\w",
+        r"(unsupported|unknown|unrecognized|unexpected|invalid) (parameter|request argument|field|keyword argument"
+        r"|argument)s?( supplied)?:? (?!messages|input\[|contents|tool_call|reasoning_)\w",
         r"unrecognized request arguments?",
         r"\b(temperature|top_p|top_k|top_logprobs|presence_penalty|frequency_penalty|seed|logprobs|stream_options"
-        r"|parallel_tool_calls|response_format|service_tier|verbosity|reasoning_effort|reasoning\.effort|reasoning\.summary"
-        r"|thinking_budget|thinkingbudget|enable_thinking|prompt_cache_key|cache_control|truncation)(\.\w+)?:?"
-        r" (and \w+ |\w+ )?(is|are|cannot|can only|does not|must be|may only|should be|not supported|parameter)\b",
+        r"|parallel_tool_calls|response_format|service_tier|verbosity|reasoning_effort|reasoning\.effort"
+        r"|reasoning\.summary|thinking_budget|thinkingbudget|enable_thinking|prompt_cache_key|cache_control"
+        r"|truncation)(\.\w+)?:? (and \w+ |\w+ )?(is|are|cannot|can only|does not|must be|may only|should be"
+        r"|not supported|parameter)\b",
         r"unsupported value: |supported values are: .*(low|medium|high|minimal|xhigh|auto)\b",
         r"(function calling|tool use|tool calling|tools) (is|are) not enabled|support tool calling without"
         r"|cannot be used with reasoning",
-        r"(?<![\w.])(thinking|output_config|reasoning|context_management|generation_?config|inferenceconfig|toolconfig|metadata)"
-        r"[\w.]*: (input should|extra inputs|field required|value error|unknown|unsupported)",
-        r"(?<![\w.])(tools|system|thinking|context_management|output_config)(\.[\w.]+|\[\d+\][\w.]*): extra"
-        r" inputs are not permitted",
+        r"(?<![\w.])(thinking|output_config|reasoning|context_management|generation_?config|inferenceconfig"
+        r"|toolconfig|metadata)[\w.]*: (input should|extra inputs|field required|value error|unknown|unsupported)",
+        r"(?<![\w.])(tools|system|thinking|context_management|output_config)(\.[\w.]+"
+        r"|\[\d+\][\w.]*): extra inputs are not permitted",
         r"budget_tokens|thinking_budget|thinking budget|thinking level|thinking_level",
         r"supports? (only )?(streaming|stream mode)|only support stream",
         r"anthropic-beta header",
@@ -141,9 +137,8 @@ OUTSIDE: tuple[Words, ...] = (
         r"rate_limit_error|rate[ _-]?limit(ed|s)?\b.{0,60}(exceed|reach|hit|for|of|error|try)|exceed.{0,60}rate limit",
         r"ratelimiterror|rate_limit_exceeded|rate-limited|rate limited",
         r"too many (requests|tokens|concurrent)|toomanyrequests|throttlingexception|throttl(ed|ing)",
-        r"resource_exhausted|resource has been exhausted|quota exceeded for|exceeded your (current )?(hourly"
-        r"|daily|weekly"
-        r"|monthly|usage)",
+        r"resource_exhausted|resource has been exhausted|quota exceeded for|exceeded your (current )?(hourly|daily"
+        r"|weekly|monthly|usage)",
         r"(usage|session|weekly|daily|hourly|5-hour|request|concurrency) limit (has been )?(reached|exceeded|hit)",
         r"limit (reached|exceeded).{0,80}(reset|try again|tokens per|requests per)|tokens per (min|day)"
         r"|requests per (min|day)",
@@ -158,10 +153,10 @@ OUTSIDE: tuple[Words, ...] = (
         "billing",
         _BILLING,
         r"credit balance|insufficient (balance|credit|fund|quota)|insufficient_quota|more credits|can only afford",
-        r"exceeded your current quota|check your plan and billing|billing (details|hard limit|not active"
-        r"|account)|billing_error",
-        r"payment required|payment method|creditserror|out of credits|no (remaining )?credits|purchase (more"
-        r" )?credits|prepaid",
+        r"exceeded your current quota|check your plan and billing|billing (details|hard limit|not active|account)"
+        r"|billing_error",
+        r"payment required|payment method|creditserror|out of credits|no (remaining )?credits"
+        r"|purchase (more )?credits|prepaid",
         r"free tier|arrearage|account is in good standing|subscription (is|has|required|expired|not)|spending limit"
         r"|monthly spend",
         r"欠费|余额不足|充值|账户余额|资源包|套餐",
@@ -174,42 +169,35 @@ OUTSIDE: tuple[Words, ...] = (
         r"|authenticationerror|unauthori[sz]ed\b|invalid (x-)?api[ _-]?key|incorrect api key"
         r"|api[ _-]?key (is )?(invalid|not|missing|expired|required)|api_key_invalid|invalid_api_key|no api[ _-]?key"
         r"|missing api[ _-]?key|loadapikeyerror|api key not valid",
-        r"(oauth|access|refresh|bearer|security|auth|session|id) token (has |is |was |included"
-        r" )?.{0,40}(expired|invalid|revoked|not"
-        r" found)|token (is )?expired|invalid (bearer|access|auth|oauth) token|token refresh failed|invalid_grant",
-        r"unrecognizedclientexception|expiredtokenexception|accessdeniedexception|access denied|credentials?"
-        r" (not|could|are"
-        r"|is|expired|missing|provider)|could not load credentials|please (log|sign) ?in|not logged in|login required"
-        r"|re-?authenticat",
-        r"permission_error|permissiondeniederror|permission_denied|you do not have permission|does not have"
-        r" access to this"
-        r"|not authori[sz]ed|forbidden\b|no auth credentials|user not found\.|account (is )?(disabled|suspended"
-        r"|deactivated)"
-        r"|organization has been disabled|country, region, or territory not supported|not available in your"
-        r" (region|country)",
+        r"(oauth|access|refresh|bearer|security|auth|session|id) token (has |is |was |included )?.{0,40}(expired"
+        r"|invalid|revoked|not found)|token (is )?expired|invalid (bearer|access|auth|oauth) token"
+        r"|token refresh failed|invalid_grant",
+        r"unrecognizedclientexception|expiredtokenexception|accessdeniedexception|access denied|credentials? (not"
+        r"|could|are|is|expired|missing|provider)|could not load credentials|please (log|sign) ?in|not logged in"
+        r"|login required|re-?authenticat",
+        r"permission_error|permissiondeniederror|permission_denied|you do not have permission"
+        r"|does not have access to this|not authori[sz]ed|forbidden\b|no auth credentials|user not found\."
+        r"|account (is )?(disabled|suspended|deactivated)|organization has been disabled"
+        r"|country, region, or territory not supported|not available in your (region|country)",
         r"provider\w*autherror|令牌|密钥|鉴权|身份验证|未授权|登录|apikey.{0,10}(无效|错误|不存在)",
     ),
     _kind(
         "not-history",
         "model",
         _MODEL,
-        r"model:? \S+ (does not exist|not found|is not (found|available|supported|a valid|enabled)|was not"
-        r" found|has been"
-        r" (retired|deprecated|removed))",
-        r"model (does not exist|not found|not exist|is not supported|not supported|not available|is not"
-        r" available)|modelnotfound"
-        r"|model_not_found|providermodelnotfound|unknown model|no such model|invalid model( name|_id|"
-        r" identifier| id)?\b"
-        r"(?!: this model)",
+        r"model:? \S+ (does not exist|not found|is not (found|available|supported|a valid|enabled)|was not found"
+        r"|has been (retired|deprecated|removed))",
+        r"model (does not exist|not found|not exist|is not supported|not supported|not available|is not available)"
+        r"|modelnotfound|model_not_found|providermodelnotfound|unknown model|no such model|invalid model( name|_id"
+        r"| identifier| id)?\b(?!: this model)",
         r"requested model (is not|was not|does not)|model identifier is invalid|unknown provider|no allowed providers"
         r"|not_found_error.{0,40}model:|model: [\w.:/-]+$",
-        r"no endpoints (found )?(for|matching)|no (healthy |available )?(deployments?|channels?|providers?)"
-        r" (found |available )?"
-        r"(for|with|under)|the api deployment for this resource does not exist|deploymentnotfound",
+        r"no endpoints (found )?(for|matching)|no (healthy |available )?(deployments?|channels?|providers?) (found "
+        r"|available )?(for|with|under)|the api deployment for this resource does not exist|deploymentnotfound",
         r"try pulling it first|models/\S+ is not found|publisher model|on-demand throughput isnt supported"
-        r"|inference profile"
-        r"|model access is denied|you dont have access to the model|not support .{0,20}this model in your plan"
-        r"|model .{0,60}(retired|deprecated|decommissioned|sunset)|failed to load model|no models? loaded",
+        r"|inference profile|model access is denied|you dont have access to the model"
+        r"|not support .{0,20}this model in your plan|model .{0,60}(retired|deprecated|decommissioned|sunset)"
+        r"|failed to load model|no models? loaded",
         r"模型不存在|模型.{0,20}(不存在|已下线|无权|未开通)",
     ),
     _kind(
@@ -218,20 +206,18 @@ OUTSIDE: tuple[Words, ...] = (
         _NETWORK,
         r"\beconnreset|econnrefused|etimedout|\benotfound|eai_again|epipe|ehostunreach|enetunreach|econnaborted|und_err",
         r"fetch failed|failed to fetch|socket (hang up|connection was closed|closed)|network (error|connection"
-        r"|is unreachable)"
-        r"|connection (error|reset|refused|closed|aborted|lost|timed out)|unable to connect|cannot connect to api"
-        r"|could not connect|premature close",
-        r"(operation|request|connection|stream|read|gateway|response|headers?|body) (has |was )?(timed out"
-        r"|timeout|time-out)"
-        r"|deadline exceeded|deadline_exceeded|sse (read )?timed? ?out|timeout error|apitimeouterror|\btimeouterror",
+        r"|is unreachable)|connection (error|reset|refused|closed|aborted|lost|timed out)|unable to connect"
+        r"|cannot connect to api|could not connect|premature close",
+        r"(operation|request|connection|stream|read|gateway|response|headers?|body) (has |was )?(timed out|timeout"
+        r"|time-out)|deadline exceeded|deadline_exceeded|sse (read )?timed? ?out|timeout error|apitimeouterror"
+        r"|\btimeouterror",
         r"certificate|self[- ]signed|ssl(v3)? (error|alert|routines|handshake)|tls (error|handshake|connection)",
         r"bad gateway|service unavailable|gateway time-?out|upstream connect error|internal server error"
-        r"|internal_server_error"
-        r"|server had an error|cloudflare|proxy (error|authentication)|serviceunavailable|internalserverexception"
-        r"|api_error: internal|an internal error (has )?occurred|temporarily unavailable|getaddrinfo|dns",
+        r"|internal_server_error|server had an error|cloudflare|proxy (error|authentication)|serviceunavailable"
+        r"|internalserverexception|api_error: internal|an internal error (has )?occurred|temporarily unavailable"
+        r"|getaddrinfo|dns",
         r"\bstream (ended|error|closed|disconnected|interrupted)|unexpected end of stream|terminated$"
-        r"|aborterror: the operation"
-        r"|no output generated|incomplete (chunked|stream)|other side closed",
+        r"|aborterror: the operation|no output generated|incomplete (chunked|stream)|other side closed",
         r"网络|超时|服务(不可用|繁忙|异常)|系统繁忙",
     ),
     _kind(
@@ -249,8 +235,7 @@ OUTSIDE: tuple[Words, ...] = (
         r"provider returned error|upstream (error|request failed|returned)|error from (upstream|provider)$"
         r"|bad_response_status_code",
         r"bad request|unknown ?error|an unknown error|unexpected error|something went wrong|internal error"
-        r"|badrequesterror"
-        r"|ai_apicallerror|apierror|invalid_request_error|invalid params|invalid parameter",
+        r"|badrequesterror|ai_apicallerror|apierror|invalid_request_error|invalid params|invalid parameter",
         r"reasoning part \S+ not found|text part \S+ not found|unavailable tool|nosuchtoolerror|interrupted|aborted"
         r"|value is not callable|finish_reason|cancelled|request failed",
         general=True,

@@ -54,7 +54,9 @@ def places(text: str) -> Iterator[Place]:
         index = next(group for group in match.groups() if group)
         yield Place(match[0], _pointer("messages", index), "openai-chat")
     for match in _INPUT.finditer(text):
-        yield Place(match[0], _pointer("input", match[1], (match[2] or "content").lower(), match[3]), "openai-responses")
+        yield Place(
+            match[0], _pointer("input", match[1], (match[2] or "content").lower(), match[3]), "openai-responses"
+        )
     for match in _CONTENTS.finditer(text):
         yield Place(match[0], _pointer("contents", match[1], "parts", match[2]), "gemini")
     for match in _GEMINI_WORDS.finditer(text):

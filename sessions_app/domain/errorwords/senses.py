@@ -42,17 +42,13 @@ PAIR_FAULTS = "orphan-tool-use orphan-tool-result compaction-cuts-tool-pair step
 
 _CALL = r"\btool[_ ]?(use|call)s?\b|function[_ ]?calls?\b|tooluse\b|functioncall\b|call_ids?\b|工具调用"
 _RESULT = (
-    r"\btool[_ ]?(call[_ ])?(result|response|output|message)s?\b|toolresult|function[_ ]?(call[_ ])?(response"
-    r"|output|result)s?\b"
-    r"|role:? tool\b|工具(结果|返回)"
+    r"\btool[_ ]?(call[_ ])?(result|response|output|message)s?\b|toolresult|function[_ ]?(call[_ ])?(response|output"
+    r"|result)s?\b|role:? tool\b|工具(结果|返回)"
 )
 _BAD = (
-    r"invalid|unsupported|not support|not valid|not allowed|malformed|could not|cannot|unable|failed|fail to"
-    r"|corrupt|exceed"
-    r"|too (large|big|many|small|long)|must|should|expected|maximum|limit|at most|no more than|only|password"
-    r"|unknown|missing|does not"
-    r"|doesnt|not accept"
-    r"|不支持|无效|错误|过大|失败"
+    r"invalid|unsupported|not support|not valid|not allowed|malformed|could not|cannot|unable|failed|fail to|corrupt"
+    r"|exceed|too (large|big|many|small|long)|must|should|expected|maximum|limit|at most|no more than|only|password"
+    r"|unknown|missing|does not|doesnt|not accept|不支持|无效|错误|过大|失败"
 )
 
 
@@ -150,19 +146,16 @@ SENSES: tuple[Sense, ...] = (
         NO_RESULT,
         rf"{_CALL}|assistant message",
         r"(without|missing|\bno|lack\w*|did not have|not have|need\w*|requires?|expected|have a|not followed by"
-        r"|followed by"
-        r"|corresponding|matching|each).{0,60}(result|response|output|tool message)|but the next message"
-        r"|unanswered|unresolved|not"
-        r" (been )?answered"
-        r"|did not find|missing tool|没有.{0,20}(结果|响应)|缺少",
+        r"|followed by|corresponding|matching|each).{0,60}(result|response|output|tool message)|but the next message"
+        r"|unanswered|unresolved|not (been )?answered|did not find|missing tool|没有.{0,20}(结果|响应)|缺少",
     ),
     _sense(
         f"{RESULTS} orphan-tool-use",
         NO_CALL,
         _RESULT,
-        r"unexpected|no (matching|corresponding|preceding|previous|tool)|without|not found|must (follow|be a"
-        r" response|come)|preceding"
-        r"|preceeding|previous|does not (match|follow|exist)|not match|orphan|unknown|invalid|不匹配|找不到",
+        r"unexpected|no (matching|corresponding|preceding|previous|tool)|without|not found|must (follow|be a response"
+        r"|come)|preceding|preceeding|previous|does not (match|follow|exist)|not match|orphan|unknown|invalid"
+        r"|不匹配|找不到",
     ),
     _sense(PAIR_FAULTS, NO_PAIR, _CALL, r"not match|mismatch|does not follow|out of order|不匹配|不一致|对应"),
     _sense(
@@ -201,59 +194,53 @@ SENSES: tuple[Sense, ...] = (
         "content-policy-text",
         POLICY,
         r"content|prompt|request|input|output|message|response|text|内容|输入",
-        r"polic(y|ies)\b|inappropriate|moderation|flagged|content[ _-]?filter|content_filter|sensitive"
-        r"|prohibited|jailbreak"
-        r"|injection|harmful|datainspection|responsibleai|safety (system|filter|reason)|敏感|违规|不安全|审核",
+        r"polic(y|ies)\b|inappropriate|moderation|flagged|content[ _-]?filter|content_filter|sensitive|prohibited"
+        r"|jailbreak|injection|harmful|datainspection|responsibleai|safety (system|filter|reason)|敏感|违规|不安全"
+        r"|审核",
     ),
     _sense(
         "context-overflow huge-output compaction-loop",
         OVERFLOW,
-        r"context|\btokens?\b|\bprompt\b|\binput\b|sequence|max_model_len|model length|payload|request (body"
-        r"|entity|size)"
-        r"|上下文|输入|提示词|长度",
+        r"context|\btokens?\b|\bprompt\b|\binput\b|sequence|max_model_len|model length|payload|request (body|entity"
+        r"|size)|上下文|输入|提示词|长度",
         r"exceed|too (long|large|many|big)|longer than|greater than|larger than|more than|overflow|is full"
-        r"|window full|over the|maximum|max"
-        r" length|over the"
-        r"|not enough|does not fit|reduce the length|less than|fewer than|at most|up to|must be <|超|过长",
+        r"|window full|over the|maximum|max length|over the|not enough|does not fit|reduce the length|less than"
+        r"|fewer than|at most|up to|must be <|超|过长",
     ),
     _sense(
         "assistant-tail",
         TAIL,
-        r"prefill|last (message|role|turn)|final (message|position|turn|assistant)|(ends?|ending) with|end of"
-        r" the (list|conversation)",
+        r"prefill|last (message|role|turn)|final (message|position|turn|assistant)|(ends?|ending) with"
+        r"|end of the (list|conversation)",
         r"user|assistant|model|tool|role",
     ),
     _sense(
         "role-order",
         ORDER,
         r"\broles?\b|\bturns?\b|conversation|first message|messages?",
-        r"alternat|after role|must (start|begin) with|in a row|consecutive|successive|first .{0,30}must|out of"
-        r" order|first"
-        r" (message|role)|roles are supported|should be .{0,20}role",
+        r"alternat|after role|must (start|begin) with|in a row|consecutive|successive|first .{0,30}must|out of order"
+        r"|first (message|role)|roles are supported|should be .{0,20}role",
     ),
     _sense(
         "empty-content thinking-only-message",
         EMPTY,
         r"content|\btext\b|messages?|\bparts?\b|\bprompt\b|\binput\b|内容|消息",
         r"\bempty\b|blank|non-empty|whitespace|must not be null|got null|is null|at least one|no content"
-        r"|missing field content"
-        r"|content.{0,20}(required|missing)|minimum length|为空|不能为空|空",
+        r"|missing field content|content.{0,20}(required|missing)|minimum length|为空|不能为空|空",
     ),
     _sense(
         "history-shape-foreign",
         FOREIGN,
         r"messages?[.\[]\d|input\[\d|contents\[\d|role:? ?(assistant|user|tool)|\bcontent\b",
         r"unsupported|not (permitted|supported|allowed)|unknown|unexpected|\bextra\b|invalid (type|value)"
-        r"|unrecognized|cannot find"
-        r"|additional propert|does not match|expected|unmarshal|deserialize",
+        r"|unrecognized|cannot find|additional propert|does not match|expected|unmarshal|deserialize",
     ),
     _sense(
         "corrupt-json",
         NOT_JSON,
         r"json",
-        r"syntaxerror|unexpected (token|end|eof|character|identifier)|unterminated|unrecognized token|expected"
-        r" property name|expected"
-        r" (double|,)|bad control|parse error|unable to parse|not valid json",
+        r"syntaxerror|unexpected (token|end|eof|character|identifier)|unterminated|unrecognized token"
+        r"|expected property name|expected (double|,)|bad control|parse error|unable to parse|not valid json",
     ),
     _sense(
         "undecodable-row",

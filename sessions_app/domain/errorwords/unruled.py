@@ -31,17 +31,14 @@ _OVERFLOW = "context-overflow huge-output compaction-loop dangling-tail"
 
 UNRULED: tuple[Words, ...] = (
     says(
-        r"prompt is too long|context_length_exceeded|maximum context length|exceeds model limit|session too large to"
-        r" compact|contextoverflowerror"
-        r"|exceeds? the context window|exceeds the (available|maximum) context|exceed_context_size|context"
-        r" window exceeds"
-        r"|exceed context limit|maximum prompt length|prompt exceeds max length|model_max_prompt_tokens_exceeded"
-        r"|(input|prompt) token count .{0,40}exceeds|input is too long for requested model|exceeded model token limit"
-        r"|tokens to keep from the initial prompt is greater|when context the overflows|longer than the maximum"
-        r" model length"
-        r"|range of input length should be|max_tokens must be at least 1, got -|prompt 超长|maximum number of"
-        r" tokens allowed|reduce the length of the"
-        r" messages",
+        r"prompt is too long|context_length_exceeded|maximum context length|exceeds model limit"
+        r"|session too large to compact|contextoverflowerror|exceeds? the context window|exceeds the (available"
+        r"|maximum) context|exceed_context_size|context window exceeds|exceed context limit|maximum prompt length"
+        r"|prompt exceeds max length|model_max_prompt_tokens_exceeded|(input|prompt) token count .{0,40}exceeds"
+        r"|input is too long for requested model|exceeded model token limit"
+        r"|tokens to keep from the initial prompt is greater|when context the overflows"
+        r"|longer than the maximum model length|range of input length should be|max_tokens must be at least 1, got -"
+        r"|prompt 超长|maximum number of tokens allowed|reduce the length of the messages",
         _OVERFLOW,
         OVERFLOW,
     ),
@@ -64,9 +61,8 @@ UNRULED: tuple[Words, ...] = (
         speaks="anthropic-messages",
     ),
     says(
-        r"(unknown|unrecognized|unsupported) parameters?:? (messages|input)\[|invalid json payload received\."
-        r" unknown name \w+ at"
-        r" contents",
+        r"(unknown|unrecognized|unsupported) parameters?:? (messages|input)\["
+        r"|invalid json payload received\. unknown name \w+ at contents",
         "history-shape-foreign",
         FOREIGN,
     ),
@@ -120,9 +116,8 @@ UNRULED: tuple[Words, ...] = (
     ),
     says(
         r"functionality not supported|url scheme must be http|unknown variant image_url|not support image input"
-        r"|support image"
-        r" input|maximum of \d+ pdf pages|image\.source\.base64\.media_type|image media type|unsupported image"
-        r"|invalid_image",
+        r"|support image input|maximum of \d+ pdf pages|image\.source\.base64\.media_type|image media type"
+        r"|unsupported image|invalid_image",
         "media-rejected",
         MEDIA,
     ),
@@ -151,9 +146,8 @@ UNRULED: tuple[Words, ...] = (
     ),
     says(r"foreign key constraint failed", "orphan-row", "A row belongs to a row that is not there."),
     says(
-        r"prompt injection patterns detected|request blocked: prompt injection|datainspectionfailed|content"
-        r" management policy|content moderation"
-        r"|responsibleaipolicyviolation|不安全或敏感内容",
+        r"prompt injection patterns detected|request blocked: prompt injection|datainspectionfailed"
+        r"|content management policy|content moderation|responsibleaipolicyviolation|不安全或敏感内容",
         "content-policy-text",
         POLICY,
     ),
