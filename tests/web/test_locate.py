@@ -32,6 +32,7 @@ def test_the_answer_to_a_pasted_error_has_an_address_to_share_and_keeps_no_key(a
     assert "Not the history: login" in page
     assert secret not in page + PastedError.objects.get().text
     assert "What to do now" in page
+    assert "<code>opencode auth login</code>" in page
 
 
 def test_a_pasted_text_is_forgotten_on_request_and_after_its_time(alice: Client, blocked: Session) -> None:
