@@ -44,3 +44,6 @@ GOLDENS = unpacked("goldens")
 
 CASES = DATA / "cases"
 """A JSON file per small fault, with the right outcome."""
+
+REPORTS = DATA / "reports"
+"""Small inputs after what people reported: error texts (a JSON object a line) and sessions."""

@@ -1,46 +1,51 @@
-"""From an error text to the rule, the position and the stored part.
+"""From an error text to its class, the rule, the position and the stored part.
 
 Facts: docs/contract/rules.md#3, docs/contract/wire.md#0.1.
 
-The text may be a bare message, a provider's JSON, JSON wrapped in JSON by gateways, or a log with lines around it.
-Indexes in it count messages of the request, so with a session the history is lowered the same way and the body's
-provenance leads to the row.
+The text may be a bare message, a provider's JSON, JSON wrapped in JSON by gateways, or a log with lines around it,
+in any state that copying leaves it in. Indexes in it count messages of the request, so with a session the history is
+lowered the same way and the body's provenance leads to the row.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sessions_app.domain.bodies import body as lowered_body
-from sessions_app.domain.errorwords import Known, known_words, normalised
-from sessions_app.domain.errorwords.reading import Place, Pointer, ids, messages, places
+from sessions_app.domain.errorwords import Said, known, normalised, read, said
+from sessions_app.domain.errorwords.classes import next_step
+from sessions_app.domain.errorwords.envelopes import READ_LIMIT
+from sessions_app.domain.errorwords.reading import Place, Pointer, ids, places
+from sessions_app.domain.errorwords.recorded import errors_of, same_words
 from sessions_app.domain.model import Session, ToolPart
 from sessions_app.domain.protocols import judge
+from sessions_app.domain.protocols.table import About
 from sessions_app.domain.wire.callids import wire_forms
 from sessions_app.domain.wire.lowered import Body, LoweringError, Origin
 from sessions_app.domain.wire.names import ProtocolName
 from sessions_app.domain.wire.target import Target, default_target, infer_target
 from sessions_app.domain.wire.verdict import Verdict, Violation
 
-TEXT_LIMIT = 64 * 1024
-"""Characters of a pasted text that are read; an error says what it has to say long before."""
+TEXT_LIMIT = READ_LIMIT
+"""Characters of a pasted text that are read."""
 
-UNKNOWN = Known(
-    re.compile(""), "", (), (), "Suture does not know these words; this is what they point at.", general=True
-)
+EVIDENCE = ("violation", "id", "recorded", "position", "")
+"""What can lead to a place, the strongest first."""
+
+_UNKNOWN = known("Suture does not know these words; this is what they point at.")
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
     """One reading of an error text.
 
-    ``rules`` are ids of docs/wire-rules.md, ``faults`` rule codes of rules.md, ``means`` a sentence for people.
-    ``position`` is as the text writes it ("" = none), ``pointer`` the path in the body it stands for. ``message`` and
-    ``part`` are stored ids, "" where nothing was found or no session was given; ``by`` says what led there: "violation"
-    (the session really breaks this rule), "position", "id" or "".
+    ``rules`` are codes of docs/wire-rules.md, ``faults`` of rules.md, ``means`` a sentence for people. ``position`` is
+    as the text writes it ("" = none), ``pointer`` the path in the body it stands for. ``message`` and ``part`` are
+    stored ids, "" where nothing was found or no session was given; ``by`` says what led there: "violation" (the session
+    really breaks this rule), "id" (it is in the text), "recorded" (the session stores this very refusal, at this
+    message), "position" or "". ``about`` and ``kind`` are the class of what is said (``errorwords.classes``).
     """
 
     rules: tuple[str, ...]
@@ -53,21 +58,63 @@ class Location:
     message: str = ""
     part: str = ""
     by: str = ""
+    about: About = "history"
+    kind: str = ""
 
 
-def locate(text: str, session: Session | None = None, target: Target | None = None) -> list[Location]:
-    """Readings of an error text, the likeliest first; [] where it says nothing that is known and points at nothing.
+_STORED = Location((), (), "The session stores these words as the error of this message.", about="generic")
 
-    With a session each reading is resolved to the message and part at fault, if that can be told. ``target`` is who was
-    called; default: the session's own, in the protocol that the text speaks.
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an error text says: its class, what to do now, and its readings, the likeliest first."""
+
+    about: About
+    kind: str
+    next: str
+    readings: tuple[Location, ...]
+
+    @property
+    def about_request(self) -> tuple[Location, ...]:
+        """The readings that a session can be searched for."""
+        return tuple(reading for reading in self.readings if reading.about in ("history", "setting"))
+
+
+def answer(text: str) -> Answer:
+    """The class of any text. One that says nothing is ``generic``, without a reading where not even that is known."""
+    readings = tuple(_readings(said(text)))
+    about: About = readings[0].about if readings else "generic"
+    kind = readings[0].kind if readings else ""
+    return Answer(about, kind, next_step(about, kind, readings[0].faults if readings else ()), readings)
+
+
+def locate(
+    text: str, session: Session | None = None, target: Target | None = None, *, searching: bool = False
+) -> list[Location]:
+    """Readings of an error text that are about the request, the likeliest first; [] where it says nothing that is known
+    and points at nothing.
+
+    With a session each reading is resolved to the message and part at fault, if that can be told; any text leads to the
+    message that stores the same words as its error. ``target`` is who was called; default: the session's own, in the
+    protocol that the text speaks. ``searching``: many sessions are looked through for the one that the text is about,
+    so that a position, which every session has, or a fault with other ids leads nowhere.
     """
-    texts = messages(text[:TEXT_LIMIT])
-    readings = list(_readings(texts))
-    if session is None or not readings:
+    heard = said(text)
+    every = list(_readings(heard))
+    readings = [reading for reading in every if reading.about in ("history", "setting")]
+    if session is None:
         return readings
-    resolved = [located for reading in readings for located in _resolved(reading, texts, session, target)]
-    resolved.sort(key=lambda location: ("violation", "position", "id", "").index(location.by))
-    return list(dict.fromkeys(resolved))
+    message, stored = _recorded(heard, session)
+    if stored and not readings:  # what was pasted says nothing; what is stored beside it may say more
+        readings = [reading for reading in _readings(said(stored)) if reading.about in ("history", "setting")]
+    found = [place for reading in readings for place in _resolved(reading, heard, session, target, searching)]
+    if message:
+        same = readings or every[:1] or [_STORED]
+        found += [replace(reading, message=message, part="", by="recorded") for reading in same]
+    found.sort(key=lambda location: EVIDENCE.index(location.by))
+    if searching or any(location.by for location in found):
+        found = [location for location in found if location.by not in (("", "position") if searching else ("",))]
+    return list(dict.fromkeys(found))
 
 
 def raised_by(location: Location, verdict: Verdict) -> list[Violation]:
@@ -83,10 +130,17 @@ def raised_by(location: Location, verdict: Verdict) -> list[Violation]:
     ]
 
 
-def _readings(texts: list[str]) -> Iterator[Location]:
-    where = list(dict.fromkeys(place for text in texts for place in places(text)))
-    names = tuple(dict.fromkeys(name for text in texts for name in ids(text)))
-    for entry in _entries(texts, anything=bool(where or names)):
+def _readings(text: Said) -> Iterator[Location]:
+    found, broken = read(text)
+    layers = [*text.layers] if text.layers else []
+    texts = [layer.glued if broken else layer.text for layer in layers]
+    texts += [layer.text if broken else layer.glued for layer in layers]
+    where = list(dict.fromkeys(place for one in texts for place in places(one)))
+    names = tuple(dict.fromkeys(name for one in texts for name in ids(one)))
+    pointing = bool(where) or any(not name.startswith(("ses_", "msg_", "prt_")) for name in names)
+    if pointing and all(entry.about == "generic" for entry in found):
+        found = [_UNKNOWN]
+    for entry in found:
         place = _fitting(where, entry.protocol)
         yield Location(
             entry.rules,
@@ -96,17 +150,9 @@ def _readings(texts: list[str]) -> Iterator[Location]:
             place.position if place else "",
             place.pointer if place else (),
             names,
+            about=entry.about,
+            kind=entry.kind,
         )
-
-
-def _entries(texts: list[str], anything: bool) -> list[Known]:
-    """The entries whose words are there; one without rules where the words are unknown but point at something."""
-    whole = normalised("\n".join(texts))
-    found = [entry for entry in known_words() if entry.pattern.search(whole)]
-    exact = [entry for entry in found if not entry.general]
-    if found or not anything:
-        return exact or found
-    return [UNKNOWN]
 
 
 def _fitting(places: list[Place], protocol: str) -> Place | None:
@@ -126,14 +172,18 @@ def _fitting(places: list[Place], protocol: str) -> Place | None:
 # Resolving against a session
 
 
-def _resolved(reading: Location, texts: list[str], session: Session, target: Target | None) -> list[Location]:
+def _resolved(
+    reading: Location, text: Said, session: Session, target: Target | None, searching: bool
+) -> list[Location]:
+    """The reading at the places that the strongest evidence leads to: a violation, else an id, else the position."""
     if reading.pointer[:1] == ("rows",):
         return [_row(reading, session)]
-    whole = normalised("\n".join(texts))
     called = _called(reading, session, target)
     body = _body(session, called) if called else None
+    holders = list(_holders(session, reading.ids))
+    at = None
     if body is not None and called is not None:
-        broken = _same(raised_by(reading, judge(body, called)), reading, whole)
+        broken = _same(raised_by(reading, judge(body, called)), reading, text, searching or bool(holders))
         if broken:
             return [
                 replace(
@@ -147,13 +197,21 @@ def _resolved(reading: Location, texts: list[str], session: Session, target: Tar
                 )
                 for one in broken
             ]
-        origin = _origin(body, reading.pointer) if called.protocol == (reading.protocol or called.protocol) else None
-        if origin is not None:
-            return [replace(reading, message=origin.message, part=origin.part, by="position")]
-    by_id = [
-        replace(reading, message=origin.message, part=origin.part, by="id") for origin in _holders(session, reading.ids)
-    ]
-    return by_id or [reading]
+        at = _origin(body, reading.pointer) if called.protocol == (reading.protocol or called.protocol) else None
+    if holders:
+        there = [origin for origin in holders if at and origin.part and origin == at] or holders
+        return [replace(reading, message=origin.message, part=origin.part, by="id") for origin in there]
+    return [replace(reading, message=at.message, part=at.part, by="position") if at else reading]
+
+
+def _recorded(text: Said, session: Session) -> tuple[str, str]:
+    """The newest message that stores the same words as its error, with all that it stores of it."""
+    for message in reversed(session.messages):
+        for data in (message.data, *(part.data for part in message.parts if part.kind == "retry")):
+            stored = list(errors_of(data))
+            if any(same_words(text, words) for words in stored):
+                return message.id, "\n".join(stored)
+    return "", ""
 
 
 def _called(reading: Location, session: Session, target: Target | None) -> Target | None:
@@ -172,11 +230,18 @@ def _body(session: Session, target: Target) -> Body | None:
         return None
 
 
-def _same(broken: list[Violation], reading: Location, whole: str) -> list[Violation]:
-    """Of the violations of this rule, those the text speaks of: by its full words, else by position, else all."""
-    verbatim = [one for one in broken if normalised(one.error) in whole]
+def _same(broken: list[Violation], reading: Location, text: Said, by_id: bool) -> list[Violation]:
+    """Of the violations of this rule, those the text speaks of: by its full words, else by an id, else by position,
+    else all. ``by_id``: where the text names ids, violations of other ids are others."""
+    verbatim = [one for one in broken if normalised(one.error) in text.whole.spaced]
+    if verbatim:
+        return verbatim
+    wanted = {name.lower() for name in reading.ids}
+    named = [one for one in broken if wanted & {name.lower() for name in ids(one.error)}]
+    if named or (by_id and wanted and any(True for one in broken for _ in ids(one.error))):
+        broken = named
     placed = [one for one in broken if reading.pointer and one.pointer[: len(reading.pointer)] == reading.pointer]
-    return verbatim or placed or broken
+    return placed or broken
 
 
 def _origin(body: Body, pointer: Pointer) -> Origin | None:
@@ -220,15 +285,15 @@ def _row(reading: Location, session: Session) -> Location:
 
 def _holders(session: Session, names: tuple[str, ...]) -> Iterator[Origin]:
     """Stored messages and parts that carry one of the ids: as their own, as call id (also as scrubbed on the wire), as
-    pointer, or as a provider's item id in their metadata."""
-    wanted = set(names)
-    items = [name for name in wanted if name.startswith(("rs_", "fc_", "msg_", "ctc_"))]
+    pointer, or as a provider's item id in their metadata. Capitals do not count: a whole text may be in capitals."""
+    wanted = {name.lower() for name in names}
+    items = [f'"{name}"' for name in wanted if name.startswith(("rs_", "fc_", "msg_", "ctc_"))]
     if not wanted:
         return
     for message in session.messages:
-        if message.id in wanted or (message.parent_id or "") in wanted:
+        if message.id.lower() in wanted or (message.parent_id or "").lower() in wanted:
             yield Origin(message.id, "")
         for part in message.parts:
-            called = isinstance(part, ToolPart) and not wanted.isdisjoint(wire_forms(part.call_id))
-            if called or part.id in wanted or any(f'"{name}"' in part.raw for name in items):
+            called = isinstance(part, ToolPart) and any(form.lower() in wanted for form in wire_forms(part.call_id))
+            if called or part.id.lower() in wanted or (items and any(item in part.raw.lower() for item in items)):
                 yield Origin(message.id, part.id)

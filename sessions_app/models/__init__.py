@@ -5,6 +5,7 @@ from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
 from .jobs import Job
+from .pasted import PastedError
 from .repairs import Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
 from .sessions import Line, Message, Part, Session
@@ -24,6 +25,7 @@ __all__ = [
     "LoginLink",
     "Message",
     "Part",
+    "PastedError",
     "Probe",
     "Project",
     "Repair",

@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern] = [
     path("views/<int:view_id>/delete/", saved.delete, name="view-delete"),
     path("search/", search.search, name="search"),
     path("locate/", locate.locate_error, name="locate"),
+    path("locate/<str:key>/", locate.located, name="located"),
     path("sessions/<int:session_id>/", session.timeline, name="session"),
     path("sessions/<int:session_id>/findings/", tabs.findings, name="findings"),
     path("sessions/<int:session_id>/payload/", payload.payload, name="payload"),

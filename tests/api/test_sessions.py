@@ -124,7 +124,29 @@ def test_an_error_text_leads_to_the_part_and_without_a_session_to_the_session(ap
 
     assert DUPLICATE in within["items"][0]["faults"]
     assert within["items"][0]["part"].startswith("prt_")
+    assert within["class"] == among["class"] == "history"
+    assert within["places"][0]["part"] == within["items"][0]["part"]
+    assert {place["session"] for place in among["places"]} == {session.pk}
     assert [seen["session"] for seen in among["sessions"]] == [session.pk]
+
+
+def test_without_a_session_the_ones_that_would_raise_an_error_are_named(api: Client, tmp_path: Path) -> None:
+    session = session_of("dup_id_slow", tmp_path)
+    session_of("clean", tmp_path)
+    error = json.loads((CORPUS / "next" / "dup_id_slow.json").read_text())["error"]
+
+    among = api.post("/api/v1/locate", {"error": error}, content_type="application/json").json()
+
+    assert [seen["session"] for seen in among["sessions"]] == [session.pk]
+    assert (among["places"][0]["session"], among["places"][0]["by"]) == (session.pk, "violation")
+    assert among["next"]
+
+
+def test_an_error_that_is_no_fault_of_the_history_is_told_apart(api: Client) -> None:
+    answer = api.post("/api/v1/locate", {"error": "429 Too Many Requests"}, content_type="application/json").json()
+
+    assert (answer["class"], answer["kind"], answer["places"]) == ("not-history", "limit", [])
+    assert "Wait" in answer["next"]
 
 
 def test_keys_in_a_payload_are_masked_on_request(api: Client, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from sessions_app.domain import rowdoc
 from sessions_app.stores.holders import Holder
 from tests.client.suture import Suture
 from tests.factories.killing import Killed, killed_at
-from tests.paths import CASES, CORPUS, GOLDENS
+from tests.paths import CASES, CORPUS, GOLDENS, REPORTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -516,6 +516,41 @@ def test_locate_without_a_store_explains_the_rule_and_says_what_to_name(suture, 
     assert run.code == 0
     assert "messages.209.content.1" in run.out
     assert "Name PATH" in run.err
+
+
+def test_locate_gives_the_class_and_what_to_do(suture, poisoned):
+    answer = suture("locate", poisoned, "--error", "SQLiteError: database is locked", "--json").json
+
+    assert (answer["class"], answer["kind"]) == ("store", "locked")
+    assert answer["next"]
+    assert answer["places"] == []
+    assert "Next: " in suture("locate", poisoned, "--error", "Overloaded").out
+
+
+def test_locate_needs_no_session_where_there_is_only_one(suture):
+    path = REPORTS / "locate-position-beats-id.json"
+
+    by_position = suture("locate", path, "--error", "messages.1.content.0: something odd", "--json").json["places"]
+
+    assert [place["by"] for place in by_position] == ["position"]
+
+
+def test_locate_searches_all_sessions_and_the_errors_they_store(suture, tmp_path):
+    database = samples.unpack(tmp_path)
+    with sqlite3.connect(database) as connection:
+        session, message, data = connection.execute(
+            "SELECT session_id, id, data FROM message WHERE data LIKE '%assistant%' ORDER BY id LIMIT 1"
+        ).fetchone()
+        error = {"name": "APIError", "data": {"message": "The frobnicator of this gateway is out of order"}}
+        changed = json.dumps({**json.loads(data), "error": error})
+        connection.execute("UPDATE message SET data = ? WHERE id = ?", (changed, message))
+    connection.close()
+
+    places = suture("locate", database, "--error", "the FROBNICATOR of this gateway is out of order", "--json").json[
+        "places"
+    ]
+
+    assert [(place["session"], place["message"], place["by"]) for place in places] == [(session, message, "recorded")]
 
 
 def test_export_gives_every_row_back(suture, poisoned):

@@ -43,7 +43,7 @@ POST_ONLY = {
     "finding-mind",
     "part-reveal",
 }
-BOTH = {"locate", "bulk", "repair", "relink", "source-adopt"}
+BOTH = {"locate", "located", "bulk", "repair", "relink", "source-adopt"}
 """GET shows, POST does."""
 NOTHING_THERE = {
     "session_id": 10**9,
@@ -53,6 +53,7 @@ NOTHING_THERE = {
     "number": uuid.UUID(int=1),
     "index": 0,
     "form": "csv",
+    "key": "gone",
     "token": "spent",
     "view_id": 10**9,
 }

@@ -181,12 +181,14 @@ def test_the_command_holds_no_key_and_names_the_downloaded_file(alice: Client, b
 def test_a_pasted_error_lands_on_the_part(alice: Client, blocked: Session, duplicate: Finding) -> None:
     text = "Duplicate value for 'tool_call_id' of functions.todowrite:1 in message[4]"
 
-    with_session = alice.post("/locate/", {"error": text, "session": blocked.stored_id}).html
-    without = alice.post("/locate/", {"error": text}).html
+    def pasted(**given: str) -> str:
+        return alice.post("/locate/", given, follow=True).content.decode()
+
+    with_session = pasted(error=text, session=blocked.stored_id)
 
     assert any(f"?at={part}" in with_session for part in duplicate.parts)
-    assert f'href="/sessions/{blocked.pk}/' in without
-    assert "Not recognised" in alice.post("/locate/", {"error": "the cat sat on the mat"}).html
+    assert f'href="/sessions/{blocked.pk}/' in pasted(error=text)
+    assert "Not recognised" in pasted(error="the cat sat on the mat")
 
 
 def test_the_files_of_a_repair_are_named_so_that_a_person_finds_them(

@@ -11,11 +11,11 @@ from .common import In, Number, Thinking, Words
 
 
 class LocateIn(In):
-    """A provider's error text, with whatever stands around it."""
+    """An error text, with whatever stands around it."""
 
     error: Annotated[str, Field(min_length=1, max_length=200_000)]
     session: Number | None = Field(
-        None, description="look in this session; without it, name the sessions that would raise it"
+        None, description="look in this session; without it, name the sessions that it is about"
     )
     target: Words = ""
     thinking: Thinking = "auto"
@@ -42,9 +42,31 @@ class LocationOut(Schema):
     position: str
     message: str = Field(description='stored id of the message at fault, "" where it cannot be told')
     part: str
-    by: str = Field(description='what led there: violation, position, id, or ""')
+    by: str = Field(description='what led there: violation, id, recorded, position, or ""')
+    about: str = Field(description="the class of what is said")
+    kind: str
+
+
+class PlaceOut(Schema):
+    """Where the text leads, by the strongest evidence first."""
+
+    session: int
+    stored_id: str
+    title: str
+    message: str
+    part: str
+    by: str = Field(description="violation, id, recorded or position")
+    error: str = Field(description="the words found there, where they were looked up")
 
 
 class LocatedOut(Schema):
-    items: list[LocationOut]
+    class_: str = Field(alias="class", description="history, setting, not-history, store or generic")
+    kind: str = Field(
+        description="not-history: limit, billing, login, network, model; store: migration, locked, disk, permission,"
+        " events"
+    )
+    next: str = Field(description="what to do now")
+    readings: list[LocationOut] = Field(description="what the text says")
+    places: list[PlaceOut]
+    items: list[LocationOut] = Field(description="readings about the request, resolved where a session was looked in")
     sessions: list[RaiserOut] = Field(description="that would raise the error, where no session was named")

@@ -1,16 +1,10 @@
-"""What can be read in an error text besides its words: the messages wrapped in it, positions, ids
-(docs/contract/wire.md#0.1)."""
+"""What can be read in an error text besides its words: positions and ids (docs/contract/wire.md#0.1)."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
-
-DEPTH_LIMIT = 6
-MESSAGES_LIMIT = 200
 
 type Pointer = tuple[str | int, ...]
 
@@ -25,58 +19,20 @@ class Place:
     protocol: str
 
 
-def messages(text: str) -> list[str]:
-    """The text itself and every message found in JSON inside it, at any depth of wrapping."""
-    found = [text]
-    _unwrap(text, found, DEPTH_LIMIT)
-    return found[:MESSAGES_LIMIT]
-
-
-def _unwrap(text: str, found: list[str], depth: int) -> None:
-    if depth == 0 or len(found) >= MESSAGES_LIMIT:
-        return
-    decoder = json.JSONDecoder()
-    at = text.find("{")
-    tries = 0
-    while at != -1 and tries < 50:
-        tries += 1
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("{", at + 1)
-            continue
-        for message in _strings(value):
-            found.append(message)
-            _unwrap(message, found, depth - 1)
-        at = text.find("{", end)
-    if '\\"' in text and depth > 1:
-        _unwrap(text.replace('\\"', '"').replace("\\\\", "\\"), found, depth - 1)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-
-
 # Positions
 
 _ANTHROPIC = re.compile(
-    r"messages\.(\d+)(?!\.?\d*\.member)(?:\.content(?:\.(\d+)(?:\.tool_result\.content\.(\d+))?)?)?"
+    r"messages\.(\d+)(?!\.?\d*\.member)(?:\.content(?:\.(\d+)(?:\.tool_result\.content\.(\d+))?)?)?",
+    re.IGNORECASE,
 )
-_MEMBER = re.compile(r"messages\.(\d+)\.member\.content\.(\d+)\.member")
-_CHAT = re.compile(r"messages?(?:\.\[|\[)(\d+)\](?:\.tool_calls\[(\d+)\]|\.content\[(\d+)\])?")
+_MEMBER = re.compile(r"messages\.(\d+)\.member\.content\.(\d+)\.member", re.IGNORECASE)
+_CHAT = re.compile(r"messages?(?:\.\[|\[)(\d+)\](?:\.tool_calls\[(\d+)\]|\.content\[(\d+)\])?", re.IGNORECASE)
 _CHAT_WORDS = re.compile(
-    r"message at position (\d+)|message at index (\d+)|message index (\d+)|call message at index (\d+)"
+    r"message at position (\d+)|message at index (\d+)|message index (\d+)|call message at index (\d+)",
+    re.IGNORECASE,
 )
-_INPUT = re.compile(r"input\[(\d+)\](?:\.(output|content)\[(\d+)\])?")
-_CONTENTS = re.compile(r"contents\[(\d+)\](?:\.parts\[(\d+)\])?")
+_INPUT = re.compile(r"input\[(\d+)\](?:\.(output|content)\[(\d+)\])?", re.IGNORECASE)
+_CONTENTS = re.compile(r"contents\[(\d+)\](?:\.parts\[(\d+)\])?", re.IGNORECASE)
 _GEMINI_WORDS = re.compile(r"function call `?default_api:[^`\s,]*`? ?, position (\d+)")
 _ROW = re.compile(r"\[(\d+)\]\[\\?\"(info|parts)\\?\"\](?:\[(\d+)\])?(?:\[\\?\"(\w+)\\?\"\])?")
 
@@ -98,7 +54,9 @@ def places(text: str) -> Iterator[Place]:
         index = next(group for group in match.groups() if group)
         yield Place(match[0], _pointer("messages", index), "openai-chat")
     for match in _INPUT.finditer(text):
-        yield Place(match[0], _pointer("input", match[1], match[2] or "content", match[3]), "openai-responses")
+        yield Place(
+            match[0], _pointer("input", match[1], (match[2] or "content").lower(), match[3]), "openai-responses"
+        )
     for match in _CONTENTS.finditer(text):
         yield Place(match[0], _pointer("contents", match[1], "parts", match[2]), "gemini")
     for match in _GEMINI_WORDS.finditer(text):
@@ -111,9 +69,9 @@ def places(text: str) -> Iterator[Place]:
 def _dotted(text: str, match: re.Match[str]) -> str:
     """Groq writes ``'messages.8'``; "toolResult", "toolUse" and the service's own nouns are Bedrock's."""
     around = text[max(0, match.start() - 80) : match.end() + 40]
-    if re.search(r"property '|role:assistant", around):
+    if re.search(r"property '|role:assistant", around, re.IGNORECASE):
         return "openai-chat"
-    bedrock = re.search(r"toolResult|toolUse|Message object|ContentBlock", around)
+    bedrock = re.search(r"toolResult|toolUse|Message object|ContentBlock", around, re.IGNORECASE)
     return "bedrock-converse" if bedrock else "anthropic-messages"
 
 
@@ -134,8 +92,12 @@ def _pointer(*steps: str | None) -> Pointer:
 
 # Ids
 
-_PREFIXED = re.compile(r"\b(?:toolu|srvtoolu|tooluse|call|rs|fc|ctc|msg|prt|ses|chatcmpl-tool)[_-][A-Za-z0-9_-]+")
+_PREFIXED = re.compile(
+    r"\b(?:toolu|srvtoolu|tooluse|call|rs|fc|ctc|msg|prt|ses|chatcmpl-tool)[_-][A-Za-z0-9_-]+", re.IGNORECASE
+)
 _KIMI = re.compile(r"\bfunctions\.[A-Za-z0-9_.-]+:\d+")
+_MEMBERS = ("call_id", "call_ids", "msg_id", "call_function")
+"""Names of members, which look like ids."""
 _NAMED = (
     re.compile(r"immediately after: ([^.]+(?:\.[^. ][^.]*)*?)\. "),
     re.compile(r"response messages: (.+?)(?: \(message\[\d+\]\))?(?:[\"'}\n]|$)"),
@@ -162,4 +124,5 @@ def ids(text: str) -> Iterator[str]:
                     yield name
     for pattern in (_PREFIXED, _KIMI):
         for match in pattern.finditer(text):
-            yield match[0]
+            if match[0].lower() not in _MEMBERS:
+                yield match[0]

@@ -18,6 +18,12 @@ SCHEMA, SEMANTIC, PAIRING, SIGNATURE = range(4)
 first comes first."""
 
 
+type About = Literal["history", "setting", "not-history", "store", "generic"]
+"""The class of what an error says. ``history``: the stored conversation is refused or cannot be read. ``setting``: a
+parameter or tool schema of the request. ``not-history``: the account, the network or the model. ``store``: the file
+that holds the sessions. ``generic``: nothing is said."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
     """One thing that a server says, to read and to write.
@@ -36,6 +42,15 @@ class Words:
     speaks: ProtocolName | Literal[""] | None = None
     general: bool = False
     """Words that many providers use for many things: read so only where nothing more exact fits."""
+    stated: About | None = None
+    """Its class, where it does not follow from the faults."""
+    kind: str = ""
+    """What of ``not-history`` or ``store`` it is."""
+
+    @property
+    def about(self) -> About:
+        """The class of what is said: of the history where there are faults, else of a setting."""
+        return self.stated or ("history" if self.faults else "setting")
 
 
 @dataclass(frozen=True, slots=True)

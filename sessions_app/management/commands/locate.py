@@ -1,4 +1,4 @@
-"""``suture locate``: what an error text points at."""
+"""``suture locate``: what an error text says, and what it points at."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any
 
 from sessions_app import stores
 from sessions_app.domain import dialects
-from sessions_app.domain.judging import verdict
-from sessions_app.domain.locate import Location, locate, raised_by
-from sessions_app.domain.wire.target import infer_target
+from sessions_app.domain.locate import EVIDENCE, Answer, Location, answer, locate
 from sessions_app.management.base import (
     SutureCommand,
     open_path,
@@ -25,7 +23,7 @@ from sessions_app.stores.base import Store, StoreError
 
 
 class Command(SutureCommand):
-    help = "Say what a provider's error text means and which stored part it points at."
+    help = "Say what an error text means, what to do about it and which stored part it points at."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -43,37 +41,44 @@ class Command(SutureCommand):
         if error == "-" and path == "-":
             raise ValueError("Only one of PATH and --error can be read from stdin.")
         text = sys.stdin.read() if error == "-" else error
+        said = answer(text)
         places: list[dict[str, Any]] = []
-        readings = locate(text)
         looked = path is not None or bool(session) or bool(stores.discover())
         if looked:
             with open_path(path) as store:
-                named = (
-                    _in_sessions(store, text, session, options) if session else _raising(store, text, readings, options)
-                )
-                places = list(named)
+                places = list(_places(store, text, session, options))
         if json:
-            self.result({"readings": [asdict(reading) for reading in readings], "places": places})
+            self.result(
+                {
+                    "class": said.about,
+                    "kind": said.kind,
+                    "next": said.next,
+                    "readings": [asdict(reading) for reading in said.readings],
+                    "places": places,
+                }
+            )
         else:
-            self._in_words(readings, places, looked)
+            self._in_words(said, places, looked)
         return 0
 
-    def _in_words(self, readings: list[Location], places: list[dict[str, Any]], looked: bool) -> None:
-        for reading in readings:
-            names = ", ".join((*reading.rules, *reading.faults))
-            self.tell(f"{reading.means}" + (f" ({names})" if names else ""))
+    def _in_words(self, said: Answer, places: list[dict[str, Any]], looked: bool) -> None:
+        for reading in said.readings:
+            names = ", ".join((*reading.rules, *reading.faults, *([reading.kind] if reading.kind else ())))
+            self.tell(f"{reading.means} ({reading.about}{': ' if names else ''}{names})")
             if reading.position and not places:
                 self.tell(f"  at {reading.position}")
-        if not readings:
+        if not said.readings:
             self.tell("This text names no rule that is known, and no place. Give the provider's own sentence.")
-        elif not places:
-            self.say(_next_step(readings, looked))
+        elif not places and said.about_request:
+            self.say(_where_to_look(said.about_request, looked))
         for place in places:
             where = " ".join(word for word in (place["message"], place["part"]) if word)
-            self.tell(f"  {place['session']}  {place['title']}" + (f": {where}" if where else ""))
+            by = f" ({place['by']})" if place["by"] else ""
+            self.tell(f"  {place['session']}  {place['title']}" + (f": {where}{by}" if where else ""))
+        self.tell(f"Next: {said.next}")
 
 
-def _next_step(readings: list[Location], looked: bool) -> str:
+def _where_to_look(readings: tuple[Location, ...], looked: bool) -> str:
     """What to do where no stored part was found."""
     if not looked:
         return "Name PATH, and --session where it is known, to see which stored part that is."
@@ -82,37 +87,23 @@ def _next_step(readings: list[Location], looked: bool) -> str:
     return "Name --session to see which stored part stands there."
 
 
-def _in_sessions(store: Store, text: str, session_ids: list[str], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for session_id in session_ids:
-        decoded = dialects.decode(store.read(session_id))
-        target = session_target(options["target"], options["thinking"], decoded)
-        for location in locate(text, decoded, target):
-            yield {"session": decoded.id, "title": decoded.title, **asdict(location)}
-
-
-def _raising(store: Store, text: str, readings: list[Location], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Sessions that would raise this error, or that hold the ids it names."""
-    for row in store.sessions():
+def _places(store: Store, text: str, session_ids: list[str], options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Where the text leads in the named sessions, or in the only one; else which of all sessions it is about."""
+    every = session_ids or [str(row["id"]) for row in store.sessions()]
+    searching = len(every) > 1 and not session_ids
+    found: list[tuple[str, str, Location]] = []
+    for session_id in every:
         try:
-            decoded = dialects.decode(store.read(row["id"]))
+            decoded = dialects.decode(store.read(session_id))
         except StoreError:
+            if session_ids:
+                raise
             continue
-        target = session_target(options["target"], options["thinking"], decoded) or infer_target(
-            decoded, options["thinking"]
-        )
-        if target is None:
-            continue
-        judged = verdict(decoded, target)
-        found = [location for location in locate(text, decoded, target) if location.by in ("violation", "id")]
-        raised = [violation for reading in readings for violation in raised_by(reading, judged)]
-        for location in found:
-            yield {"session": decoded.id, "title": decoded.title, **asdict(location)}
-        if raised and not found:
-            first = raised[0]
-            yield {
-                "session": decoded.id,
-                "title": decoded.title,
-                "message": first.message,
-                "part": first.part,
-                "by": "violation",
-            }
+        target = session_target(options["target"], options["thinking"], decoded)
+        found += [
+            (decoded.id, decoded.title, location) for location in locate(text, decoded, target, searching=searching)
+        ]
+    if searching:
+        found.sort(key=lambda place: EVIDENCE.index(place[2].by))
+    for number, title, location in found:
+        yield {"session": number, "title": title, **asdict(location)}

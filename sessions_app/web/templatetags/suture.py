@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from sessions_app.web import present
@@ -114,6 +114,13 @@ def ago(context: template.Context, value: Any) -> SafeString | str:
 def harmless(value: Any) -> SafeString:
     """Text of a transcript: control sequences stripped, secrets masked, everything escaped."""
     return masked_html(plain(str(value)))
+
+
+@register.filter
+def ticked(text: str) -> SafeString:
+    """A sentence of Suture's own whose commands stand between backticks."""
+    pieces = enumerate(text.split("`"))
+    return format_html_join("", "{}", ((format_html("<code>{}</code>", one) if at % 2 else one,) for at, one in pieces))
 
 
 @register.filter

@@ -155,7 +155,7 @@ TABLE = by_code(
         "documented",
         SCHEMA,
         says(
-            r"tooluseid failed to satisfy constraint: member must",
+            r"tooluseid failed to satisfy constraint",
             "call-id-charset",
             CHARSET,
             id=_VALUE + " satisfy regular expression pattern: [a-zA-Z0-9_.:-]+",
@@ -163,7 +163,7 @@ TABLE = by_code(
             id_empty=_EMPTY,
         ),
         says(
-            r"tooluse\.name failed to satisfy constraint: member must",
+            r"tooluse\.name failed to satisfy constraint",
             "tool-name-invalid",
             NAME,
             name=_VALUE + " satisfy regular expression pattern: [a-zA-Z0-9_-]+",

@@ -160,7 +160,7 @@ _SERVERS = (
         "reported",
         SCHEMA,
         says(
-            r"extra inputs are not permitted, field",
+            r"extra inputs are not permitted, field:? (messages|input|contents)\b",
             "history-shape-foreign",
             "A message carries a field that this server does not know.",
             "Extra inputs are not permitted, field: '{position}'",
@@ -171,7 +171,7 @@ _SERVERS = (
         "P",
         "reported",
         PAIRING,
-        says(r"tool_call_id is not found", RESULTS, NO_CALL, "tool_call_id  is not found"),
+        says(r"tool_call_id (\S+ )?is not found", RESULTS, NO_CALL, "tool_call_id  is not found"),
         note="O3 in other words.",
     ),
     rule(
@@ -442,7 +442,7 @@ _OWN = (
         "reported",
         SCHEMA,
         says(
-            r"messages\[\d+\]\.(\S+\.)?(function\.)?name: string (does not match|too long)",
+            r"messages\[\d+\]\.(\S+\.)?(function\.)?name: (string (does not match|too long)|empty string)",
             "tool-name-invalid invalid-unicode",
             NAME,
             NAME_PATTERN,

@@ -112,7 +112,7 @@ TABLE = by_code(
         SCHEMA,
         says(
             r"expected an id that contains letters|input\[\d+\]\.id: string too long",
-            "history-shape-foreign",
+            "history-shape-foreign item-reference-missing",
             FOREIGN,
             "Invalid '{position}': '{id}'. Expected an ID that contains letters, numbers, underscores, or dashes, but"
             " this value contained additional characters.",
@@ -209,7 +209,7 @@ TABLE = by_code(
         "documented",
         SCHEMA,
         says(
-            r"input\[\w+\]\.name: string (does not match|too long)",
+            r"input\[\w+\]\.name: (string (does not match|too long)|empty string)",
             "tool-name-invalid invalid-unicode",
             NAME,
             NAME_PATTERN,
