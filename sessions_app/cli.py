@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from collections.abc import Sequence
 from django.core.exceptions import ImproperlyConfigured
 
 from sessions_app import __version__
+from sessions_app.domain.near import nearest
 from sessions_app.stopping import stopped_in_a_line
 
 BAD_USAGE = 2
@@ -78,5 +78,5 @@ def _overview() -> str:
 
 def _nearest(name: str) -> str:
     known = [command for names in _GROUPS.values() for command in names]
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"Did you mean {close[0]}?" if close else "suture --help lists them."
+    close = nearest(name, known, most=1)
+    return f"Did you mean {close}?" if close else "suture --help lists them."

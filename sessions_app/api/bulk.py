@@ -13,7 +13,7 @@ from ninja.responses import Status
 from sessions_app.domain.wish import Wish
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import batch_document, report_csv, report_rows
-from sessions_app.selectors.filters import FilterRefused, SessionFilter
+from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import (
     BulkRefused,
     Selection,
@@ -142,7 +142,4 @@ def _selection(body: SelectionIn) -> Selection:
         raise Problem(422, "Name the sessions either by filter or by ids.")
     if body.ids is not None:
         return Selection(ids=tuple(dict.fromkeys(body.ids)))
-    try:
-        return Selection(filter=SessionFilter.understood(body.filter or {}))
-    except FilterRefused as refusal:
-        raise Problem(422, str(refusal)) from refusal
+    return Selection(filter=SessionFilter.understood(body.filter or {}))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ninja import NinjaAPI
+from ninja.errors import ValidationError, ValidationErrorContext
+
+from sessions_app.domain.near import did_you_mean
 
 from .problems import PROBLEM, ProblemOut
 
@@ -21,7 +25,17 @@ _WORDS = {
 
 
 class DocumentedAPI(NinjaAPI):
-    """``NinjaAPI`` whose document says how each operation fails."""
+    """``NinjaAPI`` whose document says how each operation fails, and whose errors say what was probably meant."""
+
+    def validation_error_from_error_contexts(
+        self, error_contexts: list[ValidationErrorContext[Any]]
+    ) -> ValidationError:
+        found = super().validation_error_from_error_contexts(error_contexts)
+        given = [fault["input"] for one in error_contexts for fault in one.pydantic_validation_error.errors()]
+        for fault, value in zip(found.errors, given, strict=True):
+            if fault["type"] == "literal_error":
+                fault["msg"] += did_you_mean(str(value), re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
+        return found
 
     def get_openapi_schema(self, **options: Any) -> Any:
         document = super().get_openapi_schema(**options)
@@ -35,8 +49,7 @@ class DocumentedAPI(NinjaAPI):
 
 def _responses(operation: dict[str, Any]) -> dict[int, Any]:
     found = {int(status): answer for status, answer in operation["responses"].items()}
-    common = (401, 403, 422) if operation.get("parameters") or "requestBody" in operation else (401, 403)
-    failed = {status for status in found if status >= 400}.union(common)
+    failed = {status for status in found if status >= 400} | {401, 403, 422}
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
     problems = {status: {"description": _WORDS[status], "content": content} for status in failed}
     return dict(sorted((found | problems).items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
@@ -51,7 +51,7 @@ def session_export(
     safety: Annotated[Safety, Query(description="how far the repair in it may go")] = "safe",
     repaired: Annotated[bool, Query(description="as it is after the repair, else as stored")] = True,
     ids: Annotated[
-        str, Query(pattern="^(fresh|same)$", description="of an export: same = delete the session first")
+        Literal["fresh", "same"], Query(description="of an export: same = delete the session first")
     ] = "fresh",
     children: Annotated[bool, Query(description="an export with the subagents' sessions, as a zip")] = False,
 ) -> HttpResponseBase:

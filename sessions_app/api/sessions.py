@@ -8,11 +8,12 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from sessions_app.models import Finding, Verdict
+from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import SessionDetail, SessionRow, session_detail, session_page
 
 from .access import session_for_reading
 from .auth import VIEW, require
-from .filtering import FILTER, filter_of
+from .filtering import FILTER
 from .problems import ProblemOut
 from .schemas import FindingsOut, Id, SessionDetailOut, SessionPage, VerdictOut
 
@@ -27,7 +28,7 @@ def sessions_list(
 ) -> Any:
     """The sessions that match, a page at a time; a page beyond the end is the last one."""
     require(request, VIEW)
-    wanted = filter_of(request.GET, also=("page", "per_page"))
+    wanted = SessionFilter.understood(request.GET, also=("page", "per_page"))
     shown = session_page(wanted, page, per_page)
     return {
         "items": shown.rows,

@@ -8,9 +8,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Router
+from ninja.errors import ValidationError as Invalid
 from ninja.responses import Status
 from pydantic import ValidationError
 
+from sessions_app.domain.near import unknown
 from sessions_app.models import ImportJob, Source
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.importing import source_attach, source_delete, source_sync
@@ -25,6 +27,7 @@ from .schemas import AttachIn, Id, JobOut, SourceJobOut, SourceOut
 
 router = Router(tags=["sources"])
 
+_UPLOADED = ("file", "wal")
 _BODY = {
     "requestBody": {
         "required": True,
@@ -101,9 +104,7 @@ def _attach(request: HttpRequest) -> Any:
     try:
         body = AttachIn.model_validate_json(request.body)
     except ValidationError as fault:
-        raise Problem(
-            422, "; ".join(f"{'/'.join(map(str, at['loc']))}: {at['msg']}" for at in fault.errors())
-        ) from fault
+        raise Invalid([{**error, "loc": ("body", *error["loc"])} for error in fault.errors()]) from fault
     try:
         path = attachable_path(body.path)
     except AttachRefused as refusal:
@@ -115,6 +116,9 @@ def _upload(request: HttpRequest) -> Any:
     file, wal = request.FILES.get("file"), request.FILES.get("wal")
     if getattr(request, "upload_too_large", False):
         raise Problem(413, "The upload is larger than this server takes.")
+    for name in (*request.FILES, *request.POST):
+        if name not in _UPLOADED:
+            raise Problem(422, unknown("field", name, _UPLOADED), errors=[{"at": f"body/{name}", "what": "unknown"}])
     if not isinstance(file, UploadedFile):
         raise Problem(422, "An upload is multipart/form-data with a file named file.")
     name = file.name or "upload"

@@ -13,7 +13,7 @@ from sessions_app.api.access import found, session_for_reading, session_for_repa
 from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require
 from sessions_app.api.problems import Problem, ProblemOut
 from sessions_app.api.repairs import refused, repair_document
-from sessions_app.api.schemas import Id, RepairOut, SourceJobOut
+from sessions_app.api.schemas import Id, In, RepairOut, SourceJobOut
 from sessions_app.api.sources import begun
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
@@ -70,7 +70,7 @@ class TidyOut(Schema):
     rows: int
 
 
-class RelinkIn(Schema):
+class RelinkIn(In):
     """Where the session belongs. ``directory`` left out: the one it has."""
 
     directory: str = Field("", max_length=4096)
@@ -86,7 +86,7 @@ class RelinkPlanOut(Schema):
     rows_hash: str
 
 
-class AdoptIn(Schema):
+class AdoptIn(In):
     """Into which source the sessions go; none named = all."""
 
     into: int

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -12,12 +13,13 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app import stores
 from sessions_app.domain.model import Session
+from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
 from sessions_app.stores.base import Store, StoreError
@@ -36,6 +38,19 @@ class SutureCommand(BaseCommand, ABC):
     ``run``."""
 
     requires_system_checks = ()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """The parser, whose errors say what was probably meant."""
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        options = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
+        plain = parser.error
+
+        def error(message: str) -> NoReturn:
+            plain(message + _meant(message, options))
+            raise SystemExit(BAD_USAGE)
+
+        parser.error = error  # type: ignore[method-assign]
+        return parser
 
     @abstractmethod
     def run(self, *args: Any, **options: Any) -> int:
@@ -70,6 +85,17 @@ class SutureCommand(BaseCommand, ABC):
     def tell(self, text: str) -> None:
         """A result in words on stdout."""
         self.stdout.write(printable(text))
+
+
+def _meant(message: str, options: Sequence[str]) -> str:
+    """What argparse's words about an option or a choice leave out: the one that was probably meant."""
+    choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+    if choice is not None:
+        return did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2]))
+    if not message.startswith("unrecognized arguments"):
+        return ""
+    named = re.findall(r"--[\w-]+", message)
+    return "".join(did_you_mean(name, options) for name in named[:1])
 
 
 def printable(text: str) -> str:
