@@ -136,6 +136,17 @@ def _strange(kind: str, names: Iterable[str], known: Collection[str]) -> Iterato
     return (unknown(kind, name, known, where) for name in names if name not in known)
 
 
+def choices_named(pairs: Iterable[str]) -> dict[str, str]:
+    """Choices written KEY=NAME. Raises ``WishError``."""
+    found = {}
+    for pair in pairs:
+        key, equals, name = pair.partition("=")
+        if not (key and equals and name):
+            raise WishError(f"A choice is written KEY=NAME, as in stuck-tool=none; got {pair!r}.")
+        found[key] = name
+    return found
+
+
 def rule_known(code: str) -> str:
     """The code of a rule from outside, as it is. Raises ``WishError``."""
     for problem in _strange("rule", (code,), REGISTRY):

@@ -29,6 +29,7 @@ _ANY: Values = ()
 _EVERYWHERE = ("list", "page")
 _TABLES = tuple(Message.Table.values)
 _PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "repaired"), _ANY)
+_WISH = {"finding": _ANY, "rule": REGISTRY, "safety": LEVELS}
 
 ASKED: Mapping[str, Mapping[str, Values]] = {
     "search": {"q": _ANY, "from": _ANY},
@@ -40,7 +41,8 @@ ASKED: Mapping[str, Mapping[str, Values]] = {
         "thinking": THINKING,
         "fixes": ("on",),
     },
-    "repair": {"finding": _ANY, "rule": REGISTRY, "safety": LEVELS, "force": ("yes",), "view": tuple(VIEWS)},
+    "repair": {**_WISH, "force": ("yes",), "view": tuple(VIEWS)},
+    "more": _WISH,
     "part-body": {"show": _ANY, "lines": _ANY},
     "part-raw": {"download": ("1",)},
     "locate": {"session": _ANY},

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import sys
 from argparse import ArgumentParser
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain.wish import LEVELS, Wish
+from sessions_app.domain.wish import LEVELS, Wish, choices_named
 from sessions_app.management.base import (
+    BAD_USAGE,
     FOUND_IT,
     SutureCommand,
     one_session,
@@ -19,11 +21,25 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
-from sessions_app.services.handback.handing import FORMS, WORDS, Form, HandBackRefused, Handed, HandOptions, handed
+from sessions_app.services.handback.handing import (
+    FORMS,
+    WORDS,
+    Form,
+    HandBackRefused,
+    Handed,
+    HandOptions,
+    handed,
+    known_names,
+)
+from sessions_app.services.handback.storewide import WHOLE_FORMS, whole_handed
 from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.storefacts import is_native
+from sessions_app.stores.base import Store
 
+EXIT = {"form": BAD_USAGE, "wish": BAD_USAGE, "nothing": 0, "store": BAD_USAGE}
 _BINARY = ("database", "tree")
+_ABOUT = ("report", "bundle")
+"""Told about a session, and no session to go on with."""
 
 
 class Command(SutureCommand):
@@ -43,6 +59,15 @@ class Command(SutureCommand):
             metavar="CODE",
             help="repair only this rule; may be given several times",
         )
+        parser.add_argument("--finding", action="append", default=[], metavar="KEY", help="repair only this finding")
+        parser.add_argument(
+            "--choice",
+            action="append",
+            default=[],
+            metavar="KEY=NAME",
+            help="how a finding or a rule is repaired",
+        )
+        parser.add_argument("--all", action="store_true", help="the whole store: database, patch, undo or tree")
         parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far that repair may go")
         parser.add_argument(
             "--same-ids",
@@ -58,6 +83,8 @@ class Command(SutureCommand):
             raise ValueError(f"{output} exists already; choose another name.")
         wish = Wish.of(
             rules=options["rule"],
+            findings=options["finding"],
+            choices=choices_named(options["choice"]),
             safety=options["safety"],
             target=options["target"],
             thinking=options["thinking"],
@@ -68,21 +95,41 @@ class Command(SutureCommand):
             children=options["children"],
             secrets=True,
         )
-        with open_path(path) as store:
-            native = path != "-" and is_native(store.path)
-            whole = OpenStore(store, datetime.now(UTC), native, agents=False)
-            bench = Bench(store.read(one_session(store, session)), wish, whole)
-            try:
-                with handed(bench=bench, form=form, options=handing, source=store.path.name) as made:
-                    self._write(made, output)
-            except HandBackRefused as refusal:
-                self.say(refusal.words)
-                return 2 if refusal.kind == "form" else FOUND_IT
+        if options["all"] and (form not in WHOLE_FORMS or session):
+            raise ValueError(f"--all hands the whole store back, as {', '.join(WHOLE_FORMS)}; without --session.")
+        try:
+            with (
+                open_path(path) as store,
+                self._handed(store, path, session, form, handing, wish, whole=options["all"]) as made,
+            ):
+                self._write(made, output)
+        except HandBackRefused as refusal:
+            self.say(refusal.words)
+            return EXIT[refusal.kind]
         for note in made.notes:
             self.say(note)
         if output is not None:
             self.say(f"Written to {output}.")
-        return 0
+        return FOUND_IT if made.outlook.blocked and form not in _ABOUT else 0
+
+    def _handed(
+        self,
+        store: Store,
+        path: str | None,
+        session: list[str],
+        form: Form,
+        handing: HandOptions,
+        wish: Wish,
+        *,
+        whole: bool,
+    ) -> AbstractContextManager[Handed]:
+        native = path != "-" and is_native(store.path)
+        opened = OpenStore(store, datetime.now(UTC), native, agents=False)
+        if whole:
+            form_of_all = next(one for one in WHOLE_FORMS if one == form)
+            return whole_handed(whole=opened, form=form_of_all, options=handing, wish=wish, name=store.path.name)
+        bench = known_names(Bench(store.read(one_session(store, session)), wish, opened))
+        return handed(bench=bench, form=form, options=handing, source=store.path.name)
 
     def _write(self, made: Handed, output: str | None) -> None:
         if output is not None:

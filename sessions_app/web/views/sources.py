@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -18,6 +19,8 @@ from sessions_app.models import ImportJob, Session, Source, SourceProblem
 from sessions_app.selectors.sources import source_found_paths, source_rows
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
+from sessions_app.services.handback.handing import WORDS
+from sessions_app.services.handback.storewide import stuck_count, whole_forms_of
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock
@@ -132,7 +135,14 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     context["problems"] = page = problems.get_page(request.GET.get("page"))
     context["pager"] = step_pager(page.number, problems.num_pages, label="Pages of problems", css="card-body")
     context["may_add"] = request.user.has_perm(SOURCES)
+    context["exports"] = [] if running else _exports(found)
+    context["stuck"] = stuck_count(source=found)
     return render(request, "sources/detail.html", context)
+
+
+def _exports(found: Source) -> list[tuple[str, str]]:
+    address = reverse("api:source_export", args=[found.pk])
+    return [(WORDS[form], f"{address}?as={form}") for form in whole_forms_of(found.kind)]
 
 
 @require_POST
