@@ -15,6 +15,7 @@ from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import batch_document, report_csv, report_rows
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import (
+    BulkNothing,
     BulkRefused,
     Selection,
     bulk_cancel,
@@ -40,7 +41,7 @@ ERRORS = dict.fromkeys((404, 409, 422), ProblemOut)
 def bulk_list(request: HttpRequest, page: PageNumber = 1, per_page: PerPage = 50) -> Any:
     """Batches, newest first."""
     require(request, VIEW)
-    return page_of(RepairBatch.objects.order_by("-id"), page, per_page, batch_document)
+    return page_of(request, RepairBatch.objects.order_by("-id"), page, per_page, batch_document)
 
 
 @router.post("bulk", response={200: BulkPreviewOut, 202: BulkOut, **ERRORS}, summary="Repair many sessions")
@@ -63,7 +64,7 @@ def bulk_create(request: HttpRequest, body: BulkIn) -> Any:
             now=now,
         )
     except BulkRefused as refusal:
-        raise Problem(422, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return _going(batch)
 
 
@@ -100,7 +101,7 @@ def bulk_stop(request: HttpRequest, number: uuid.UUID) -> Any:
     try:
         bulk_cancel(batch=batch, actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
-        raise Problem(409, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return batch_document(_batch(number))
 
 
@@ -112,7 +113,7 @@ def bulk_take_back(request: HttpRequest, number: uuid.UUID) -> Any:
     try:
         bulk_undo(batch=batch, actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
-        raise Problem(409, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return _going(batch)
 
 
@@ -123,8 +124,12 @@ def bulk_again(request: HttpRequest, number: uuid.UUID) -> Any:
     try:
         batch = bulk_retry(batch=_batch(number), actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
-        raise Problem(409, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return _going(batch)
+
+
+def _refused(refusal: BulkRefused) -> Problem:
+    return Problem(409, str(refusal), kind="nothing" if isinstance(refusal, BulkNothing) else "state")
 
 
 def _batch(number: uuid.UUID) -> RepairBatch:

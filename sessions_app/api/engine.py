@@ -72,7 +72,7 @@ def session_probe(request: HttpRequest, sid: Id, body: ProbeIn) -> Any:
 def session_probes(request: HttpRequest, sid: Id, page: PageNumber = 1, per_page: PerPage = 50) -> Any:
     """What providers answered, newest first."""
     session = session_for_reading(request, sid)
-    return page_of(Probe.objects.filter(session=session), page, per_page, probe_document)
+    return page_of(request, Probe.objects.filter(session=session), page, per_page, probe_document)
 
 
 @router.post(

@@ -109,7 +109,7 @@ def repairs_list(
     if rule:
         # As JSON text, which every database has; codes hold nothing that would need quoting.
         wanted = wanted.alias(codes=Cast("rules", TextField())).filter(codes__contains=f'"{rule}"')
-    return page_of(wanted, page, per_page, repair_document)
+    return page_of(request, wanted, page, per_page, repair_document)
 
 
 @router.get("repairs/{rid}", response={200: RepairDetailOut, 404: ProblemOut}, summary="One repair")

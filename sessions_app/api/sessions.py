@@ -14,6 +14,7 @@ from sessions_app.selectors.sessions import SessionDetail, SessionRow, session_d
 from .access import session_for_reading
 from .auth import VIEW, require
 from .filtering import FILTER
+from .paging import next_page
 from .problems import ProblemOut
 from .schemas import FindingsOut, Id, SessionDetailOut, SessionPage, VerdictOut
 
@@ -26,7 +27,7 @@ def sessions_list(
     page: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
     per_page: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Any:
-    """The sessions that match, a page at a time; a page beyond the end is the last one."""
+    """The sessions that match, a page at a time; one beyond the last is empty."""
     require(request, VIEW)
     wanted = SessionFilter.understood(request.GET, also=("page", "per_page"))
     shown = session_page(wanted, page, per_page)
@@ -35,6 +36,7 @@ def sessions_list(
         "page": shown.number,
         "pages": shown.pages,
         "total": shown.total,
+        "next": next_page(request, shown.number, shown.pages),
         "total_is_capped": shown.capped,
         "filter": wanted.sentence(),
     }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Router
+from ninja import Query, Router
 from ninja.errors import ValidationError as Invalid
 from ninja.responses import Status
 from pydantic import ValidationError
@@ -22,8 +22,9 @@ from sessions_app.tasks import job_enqueue
 
 from .access import found
 from .auth import SOURCES, VIEW, actor, require
+from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
-from .schemas import AttachIn, Id, JobOut, SourceJobOut, SourceOut
+from .schemas import AttachIn, Id, JobOut, JobPage, SourceDetailOut, SourceJobOut, SourceOut
 
 router = Router(tags=["sources"])
 
@@ -79,6 +80,38 @@ def begun(source: Source, job: ImportJob) -> Status[dict[str, Any]]:
     source.refresh_from_db()
     job.refresh_from_db()
     return Status(201, {"source": source, "job": job})
+
+
+@router.get("sources/{number}", response={200: SourceDetailOut, 404: ProblemOut}, summary="One source")
+def source_get(request: HttpRequest, number: Id) -> Any:
+    """A source with how far its newest import or sync has come."""
+    require(request, VIEW)
+    source = found(Source, pk=number)
+    return {"source": source, "job": ImportJob.objects.filter(source=source).order_by("-pk").first()}
+
+
+@router.get("jobs", response=JobPage, summary="List imports and syncs")
+def jobs_list(
+    request: HttpRequest,
+    source: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="of this source")] = None,
+    page: PageNumber = 1,
+    per_page: PerPage = 50,
+) -> Any:
+    """What reads sources in the background, the newest first."""
+    require(request, VIEW)
+    wanted = ImportJob.objects.order_by("-pk")
+    return page_of(request, wanted if source is None else wanted.filter(source=source), page, per_page, _same)
+
+
+@router.get("jobs/{number}", response={200: JobOut, 404: ProblemOut}, summary="One import or sync")
+def job_get(request: HttpRequest, number: Id) -> Any:
+    """How far it has come: ``done`` and ``failed`` of ``total`` sessions."""
+    require(request, VIEW)
+    return found(ImportJob, pk=number)
+
+
+def _same(job: ImportJob) -> ImportJob:
+    return job
 
 
 @router.post("sources/{number}/sync", response={202: JobOut, 404: ProblemOut}, summary="Read what changed")

@@ -13,7 +13,7 @@ from sessions_app.api.access import found, session_for_reading, session_for_repa
 from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require
 from sessions_app.api.problems import Problem, ProblemOut
 from sessions_app.api.repairs import refused, repair_document
-from sessions_app.api.schemas import Id, In, RepairOut, SourceJobOut
+from sessions_app.api.schemas import Id, In, RepairOut, SourceJobOut, example
 from sessions_app.api.sources import begun
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
@@ -73,6 +73,8 @@ class TidyOut(Schema):
 class RelinkIn(In):
     """Where the session belongs. ``directory`` left out: the one it has."""
 
+    model_config = example(directory="/home/ann/project", unarchive=True)
+
     directory: str = Field("", max_length=4096)
     unarchive: bool = True
     reason: str = Field("", max_length=2000)
@@ -88,6 +90,8 @@ class RelinkPlanOut(Schema):
 
 class AdoptIn(In):
     """Into which source the sessions go; none named = all."""
+
+    model_config = example(into=2, sessions=["ses_1"], dry_run=True)
 
     into: int
     sessions: list[str] = Field(default=[], max_length=10_000)

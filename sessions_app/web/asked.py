@@ -77,6 +77,8 @@ def _problems(request: HttpRequest, known: Mapping[str, Values]) -> list[str]:
         values = known.get(name, _ANY)
         if name not in names and nearest(name, names):
             found.append(unknown("parameter", name, names))
+        if name == "page" and not request.GET[name].isdecimal():
+            found.append(f"A page is a number; got {request.GET[name][:50]!r}.")
         for given in request.GET.getlist(name) if values else ():
             if given and given not in values:
                 where = RULES_LISTED if values is REGISTRY else ""

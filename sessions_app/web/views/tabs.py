@@ -65,7 +65,6 @@ def raw(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     stored = kept._default_manager.filter(session=session)
     total = stored.count()
     pages = max(1, -(-total // RAW_PER_PAGE))
-    number = min(number, pages)
     start = (number - 1) * RAW_PER_PAGE
     page = stored.order_by(*(() if kept is Line else ("table",)), "position")[start : start + RAW_PER_PAGE]
     context = session_shell(request, session_id, "raw") | {
