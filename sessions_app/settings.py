@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
+    "sessions_app.web.middleware.BusyDatabase",
 ]
 SUTURE_METRICS_TOKEN = env.text("SUTURE_METRICS_TOKEN")
 """Opens /metrics; "" = there is no such page, and nothing is measured."""

@@ -21,7 +21,8 @@ _WORDS = {
     413: "Too large",
     422: "Makes no sense; the detail says where",
     423: "Refused: a client has the file open",
-    503: "The store cannot be read or written now",
+    503: "The store cannot be read or written now, or Suture's own database is busy: try again",
+    507: "Refused: the disk is full",
 }
 
 OPERATION_IDS = {
@@ -109,7 +110,7 @@ class DocumentedAPI(NinjaAPI):
 
 def _responses(operation: dict[str, Any]) -> dict[int, Any]:
     found = {int(status): answer for status, answer in operation["responses"].items()}
-    failed = {status for status in found if status >= 400} | {401, 403, 422}
+    failed = {status for status in found if status >= 400} | {401, 403, 422, 503}
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
     problems = {status: {"description": _WORDS[status], "content": content} for status in failed}
     return dict(sorted((found | problems).items()))

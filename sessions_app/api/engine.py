@@ -36,7 +36,7 @@ from .schemas import (
 router = Router(tags=["providers"])
 
 STATUS = {"target": 422, "lowering": 409, "endpoint": 409, "changed": 409, "store": 503, "nothing": 409}
-ERRORS = dict.fromkeys((404, 409, 422, 503), ProblemOut)
+ERRORS = dict.fromkeys((404, 409, 422, 423, 503, 507), ProblemOut)
 
 
 @router.post(

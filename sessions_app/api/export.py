@@ -18,6 +18,7 @@ from sessions_app.models import Source
 from sessions_app.services.audit import audit_record
 from sessions_app.services.handback.handing import Form, HandBackRefused, HandOptions, session_handed
 from sessions_app.services.handback.storewide import WholeForm, source_handed
+from sessions_app.services.refusals import repair_answer
 
 from .access import found, session_for_reading
 from .auth import VIEW, actor, require
@@ -50,7 +51,6 @@ class ChosenIn(Schema):
 
 router = Router(tags=["export"])
 
-_STATUS = {"wish": 422, "form": 409, "nothing": 409, "store": 503}
 _FILES = {
     "responses": {
         200: {
@@ -143,7 +143,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except HandBackRefused as refusal:
-        raise Problem(_STATUS[refusal.kind], refusal.words, kind=refusal.kind) from refusal
+        raise Problem(repair_answer(refusal.kind).status, refusal.words, kind=refusal.kind) from refusal
 
 
 def _recorded(request: HttpRequest, now: datetime, form: str, kind: str, number: int, **facts: Any) -> None:

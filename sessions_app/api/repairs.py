@@ -17,6 +17,7 @@ from sessions_app.domain.wish import DEDUPE, DROP, Wish, rule_known
 from sessions_app.models import Repair, RowChange, Session
 from sessions_app.models.values import plain
 from sessions_app.services.actor import Actor
+from sessions_app.services.refusals import repair_answer
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.bench import Bench, session_bench
 from sessions_app.services.repair.history import operation_document
@@ -47,8 +48,7 @@ router = Router(tags=["repairs"])
 ALL_SAFE, APPLY_SAFE, NO_REASON = RepairIn(), RepairApplyIn(), UndoIn()
 
 RepairState = Literal["planned", "applied", "undone", "failed"]
-REFUSALS = {"wish": 422, "changed": 409, "held": 423, "nothing": 409, "store": 503, "state": 409}
-ERRORS = dict.fromkeys((404, 409, 422, 423, 503), ProblemOut)
+ERRORS = dict.fromkeys((404, 409, 422, 423, 503, 507), ProblemOut)
 
 
 @router.post("sessions/{sid}/plan", response={200: PlanOut, **ERRORS}, summary="Plan a repair (dry run)")
@@ -136,7 +136,8 @@ def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn = NO_REASON)
 
 def refused(refusal: RepairRefused) -> Problem:
     """Nothing was written; the words say why."""
-    return Problem(REFUSALS.get(refusal.kind, 409), refusal.words, kind=refusal.kind, changed=list(refusal.changed))
+    status = repair_answer(refusal.kind, refusal.cause).status
+    return Problem(status, refusal.words, kind=refusal.kind, changed=list(refusal.changed))
 
 
 def _repairs() -> QuerySet[Repair]:

@@ -22,6 +22,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
+from sessions_app.services.refusals import BUSY_WORDS, own_database_busy, store_answer
 from sessions_app.stores.base import Store, StoreError
 
 FOUND_IT = 1
@@ -61,7 +62,8 @@ class SutureCommand(BaseCommand, ABC):
             code = self.run(**options)
         except StoreError as problem:
             raise CommandError(
-                f"{problem.path}: {problem.words} {problem.next_step}".strip(), returncode=BAD_USAGE
+                f"{problem.path}: {problem.words} {problem.next_step}".strip(),
+                returncode=store_answer(problem.kind).code,
             ) from problem
         except ValueError as problem:
             raise CommandError(str(problem), returncode=BAD_USAGE) from problem
@@ -69,7 +71,11 @@ class SutureCommand(BaseCommand, ABC):
             # Whoever read our output has seen enough; Python must not complain again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 0
-        except OSError as problem:
+        except Exception as problem:
+            if not isinstance(problem, OSError):
+                if not own_database_busy(problem):
+                    raise
+                raise CommandError(BUSY_WORDS, returncode=FOUND_IT) from problem
             raise CommandError(f"{problem.filename or 'file'}: {problem.strerror}", returncode=BAD_USAGE) from problem
         if code:
             sys.exit(code)

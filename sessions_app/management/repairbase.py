@@ -23,6 +23,7 @@ from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
 
 from .base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument, target_arguments
+from .writing import whole_file
 
 
 class RepairCommand(SutureCommand):
@@ -117,8 +118,9 @@ class RepairCommand(SutureCommand):
             raise ValueError("An SQL patch can only be made for a database.")
         undo = target.with_suffix(".undo.sql")
         patch, back = store_patches(store, report.changes, made_for=store.path.name, extents=report.extents)
-        target.write_text(patch, encoding="utf-8")
-        undo.write_text(back, encoding="utf-8")
+        with whole_file(undo) as second, whole_file(target) as first:
+            first.write_text(patch, encoding="utf-8")
+            second.write_text(back, encoding="utf-8")
         self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
 
     def _in_words(self, report: FileReport, *, to_stderr: bool) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from sessions_app.domain.wish import LEVELS, Wish, choices_named
 from sessions_app.management.base import (
-    BAD_USAGE,
     FOUND_IT,
     SutureCommand,
     one_session,
@@ -21,6 +20,7 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
+from sessions_app.management.writing import whole_file
 from sessions_app.services.handback.handing import (
     FORMS,
     WORDS,
@@ -32,11 +32,11 @@ from sessions_app.services.handback.handing import (
     known_names,
 )
 from sessions_app.services.handback.storewide import WHOLE_FORMS, whole_handed
+from sessions_app.services.refusals import repair_answer
 from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.storefacts import is_native
 from sessions_app.stores.base import Store
 
-EXIT = {"form": BAD_USAGE, "wish": BAD_USAGE, "nothing": 0, "store": BAD_USAGE}
 _BINARY = ("database", "tree")
 _ABOUT = ("report", "bundle")
 """Told about a session, and no session to go on with."""
@@ -105,7 +105,7 @@ class Command(SutureCommand):
                 self._write(made, output)
         except HandBackRefused as refusal:
             self.say(refusal.words)
-            return EXIT[refusal.kind]
+            return repair_answer(refusal.kind).code
         for note in made.notes:
             self.say(note)
         if output is not None:
@@ -133,12 +133,13 @@ class Command(SutureCommand):
 
     def _write(self, made: Handed, output: str | None) -> None:
         if output is not None:
-            if made.path is not None:
-                shutil.copyfile(made.path, output)
-            else:
-                Path(output).write_bytes(made.data)
+            with whole_file(Path(output)) as file:
+                if made.path is not None:
+                    shutil.copyfile(made.path, file)
+                else:
+                    file.write_bytes(made.data)
         elif made.path is None:
             self.stdout.write(made.data.decode("utf-8", "surrogateescape"), ending="")
         else:
-            with made.path.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
+            with made.path.open("rb") as copy:
+                shutil.copyfileobj(copy, sys.stdout.buffer)
