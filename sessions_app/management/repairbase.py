@@ -17,8 +17,8 @@ from sessions_app.domain.wish import LEVELS, Wish
 from sessions_app.services.handback.copy import store_copy
 from sessions_app.services.handback.patch import store_patches
 from sessions_app.services.repair.files import file_repair
-from sessions_app.services.repair.recover import journal_recover
 from sessions_app.services.repair.report import FileReport, SessionOutcome
+from sessions_app.services.repair.write import journal_recover
 from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
 

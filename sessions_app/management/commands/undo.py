@@ -11,10 +11,9 @@ from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.models import Repair
 from sessions_app.services.actor import Actor
 from sessions_app.services.database import database_is_there
-from sessions_app.services.repair.recover import journal_recover
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import entry_undo, repair_undo
-from sessions_app.services.repair.write import journal
+from sessions_app.services.repair.write import journal, journal_recover
 
 
 class Command(SutureCommand):
