@@ -8,7 +8,7 @@ from django.db import models
 
 from sessions_app.domain.repair import RowChange as DomainRowChange
 from sessions_app.domain.rowcodec import row_from_text, row_text
-from sessions_app.stores.journal import new_public_id
+from sessions_app.stores.journal import new_public_id as new_public_id  # migrations name it here
 
 from .jobs import Job
 from .sessions import Session

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from pathlib import Path
+
+from sessions_app import env
 
 
 def data_dir() -> Path:
-    from django.conf import settings  # read where a place is needed: a scan needs none, and starts without Django
-
-    return Path(settings.SUTURE_DATA_DIR)
+    """As the settings say it. Commands on bare files start without Django, so where no settings are loaded it comes
+    from where they would take it."""
+    loaded = sys.modules.get("django.conf")
+    if loaded is not None and loaded.settings.configured:
+        return Path(loaded.settings.SUTURE_DATA_DIR)
+    place = env.data_directory()
+    with suppress(OSError):  # told where something is to be written
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return place
 
 
 def journal_dir() -> Path:

@@ -46,6 +46,10 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  told apart,
 
 class Command(SutureCommand):
     help = "Serve the dashboard, with a background worker."
+    examples = (
+        ("suture serve", "opencode's own database"),
+        ("suture serve customer.db export.json --port 8001", "these, elsewhere"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
