@@ -33,9 +33,6 @@ BAD_USAGE = 2
 
 _REPEATABLE = "may be given several times"
 _EXAMPLES = "examples:\n"
-_DJANGOS = frozenset(
-    {"version", "verbosity", "settings", "pythonpath", "traceback", "no_color", "force_color", "skip_checks"}
-)
 
 
 class SutureCommand(ABC):
@@ -135,10 +132,10 @@ class _Formatter(HelpFormatter):
         return text if text.startswith(_EXAMPLES) else super()._fill_text(text, width, indent)
 
 
-def without_djangos(parser: ArgumentParser) -> None:
-    """Options that Django gives each of its commands work, and are not told."""
+def untold(parser: ArgumentParser) -> None:
+    """What is in the parser so far works and is not told: options that Django gives its commands."""
     for action in parser._actions:
-        if action.dest in _DJANGOS:
+        if "--help" not in action.option_strings:
             action.help = SUPPRESS
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
@@ -101,7 +101,7 @@ class Page:
         terminals show it, and nothing of it stays."""
         meter = Meter(words, total)
         if self.terminal and shown:
-            meter.begin(self._console())
+            meter.begin(self._console)
         self._meter = meter
         try:
             yield meter
@@ -112,9 +112,7 @@ class Page:
         console = self._console()
         with console.capture() as captured:
             console.print(renderable, soft_wrap=soft_wrap)
-        # Cells are padded to their column: without colours nothing is to be seen of that, so it goes.
-        text = captured.get()
-        self._write(text if self.colored else "\n".join(line.rstrip() for line in text.split("\n")))
+        self._write("\n".join(line.rstrip() for line in captured.get().split("\n")))  # cells are padded
 
     def _write(self, text: str) -> None:
         if self._meter is not None:
@@ -145,7 +143,7 @@ class Meter:
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
 
-    def begin(self, console: Console) -> None:
+    def begin(self, console: Callable[[], Console]) -> None:
         self._timer = threading.Timer(_SILENT_SECONDS, self._show, (console,))
         self._timer.daemon = True
         self._timer.start()
@@ -167,7 +165,7 @@ class Meter:
                 self._bar.stop()
                 self._bar = None
 
-    def _show(self, console: Console) -> None:
+    def _show(self, console: Callable[[], Console]) -> None:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
         with self._lock:
@@ -178,7 +176,7 @@ class Meter:
                 BarColumn(),
                 TaskProgressColumn(),
                 TimeElapsedColumn(),
-                console=console,
+                console=console(),
                 transient=True,
                 redirect_stdout=False,  # results stay where they belong
                 redirect_stderr=False,

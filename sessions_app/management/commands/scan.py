@@ -131,13 +131,13 @@ class Command(SutureCommand):
         word = f"{_WORDS[document['health']]:<10}"
         self.tell("")
         self.tell(Toned(word, _TONES[document["health"]]), document["id"], Toned(_line(document["title"]), "strong"))
-        findings = document["findings"]
-        self.out.rows((_finding(one["severity"], one["rule"], one["summary"]) for one in findings), indent=2)
+        rows = [_finding(one["severity"], one["rule"], one["summary"]) for one in document["findings"]]
         own = (document["target"] or {}).get("protocol")
         for protocol, verdict in sorted(document["verdicts"].items(), key=lambda item: item[0] != own):
-            whose = "its own target" if protocol == own else "not its target"
+            where = Toned("refused by", "bad") if protocol == own else Toned("if sent to", "quiet")
             for violation in verdict["violations"][:3]:
-                self.tell(f"  {protocol} ({whose}) refuses it ({violation['rule']}): {violation['error']}")
+                rows.append((where, f"{protocol} ({violation['rule']})", violation["error"]))
+        self.out.rows(rows, indent=2)
         for reason in document.get("reasons", ()) if document["health"] == "unreadable" else ():
             self.tell(f"  {reason}")
 
