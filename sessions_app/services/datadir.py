@@ -6,8 +6,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from sessions_app import env
-
 
 def data_dir() -> Path:
     """As the settings say it. Commands on bare files start without Django, so where no settings are loaded it comes
@@ -15,6 +13,8 @@ def data_dir() -> Path:
     loaded = sys.modules.get("django.conf")
     if loaded is not None and loaded.settings.configured:
         return Path(loaded.settings.SUTURE_DATA_DIR)
+    from sessions_app import env  # needs a word of Django's
+
     place = env.data_directory()
     with suppress(OSError):  # told where something is to be written
         place.mkdir(parents=True, exist_ok=True, mode=0o700)

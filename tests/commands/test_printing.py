@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -240,8 +241,6 @@ def test_a_shell_completes_commands_options_and_rules(suture, shell):
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 def test_bash_completes_what_was_typed(suture, tmp_path: Path):
-    import subprocess
-
     (tmp_path / "suture.bash").write_text(suture("completion", "bash").out)
     asked = (
         "source suture.bash; COMP_WORDS=(suture scan --fail-on bl); COMP_CWORD=3; _shtab_suture; echo ${COMPREPLY[@]}"
