@@ -51,7 +51,7 @@ def _ours(given: list[str]) -> int:
 
     found = command(given[0])
     if not isinstance(found, SutureCommand):
-        found.run_from_argv(["suture", *given])
+        found.run_from_argv(["suture", *given, "--traceback"])  # its errors come here, to be told as ours are
         return 0
     try:
         return found.main(given[0], given[1:])
