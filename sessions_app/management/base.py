@@ -31,6 +31,9 @@ FOUND_IT = 1
 BAD_USAGE = 2
 """Bad usage or unreadable input."""
 
+STDIN = "stdin.json"
+"""The name of the file that holds what came from stdin."""
+
 _REPEATABLE = "may be given several times"
 _EXAMPLES = "examples:\n"
 
@@ -163,7 +166,12 @@ def target_arguments(parser: ArgumentParser, *, required: bool = False) -> None:
         metavar="PROTOCOL[:PROVIDER/MODEL]",
         help="what the next call goes to; left out: the session's own",
     )
-    parser.add_argument("--thinking", choices=("on", "off", "auto"), default="auto")
+    parser.add_argument(
+        "--thinking",
+        choices=("on", "off", "auto"),
+        default="auto",
+        help="whether the model thinks in the next call; auto: as the session had it (default: %(default)s)",
+    )
 
 
 def session_target(text: str, thinking: Thinking, decoded: Session) -> Target | None:
@@ -180,7 +188,7 @@ def open_path(path: str | None) -> Iterator[Store]:
         return
     folder = tempfile.mkdtemp(prefix="suture-")
     try:
-        document = Path(folder) / "stdin.json"
+        document = Path(folder) / STDIN
         with document.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         with stores.open_store(document) as store:

@@ -22,7 +22,7 @@ from sessions_app.services.repair.write import journal_recover
 from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
 
-from .base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument, target_arguments
+from .base import FOUND_IT, STDIN, SutureCommand, open_path, path_argument, session_argument, target_arguments
 from .printing import Cell, Page, Tone, Toned
 
 _WORDS = {"would-repair": "would be repaired", "nothing": "left as it is"}
@@ -120,11 +120,12 @@ class RepairCommand(SutureCommand):
     def _write_patch(self, target: Path, store: Store, report: FileReport) -> None:
         if not isinstance(store, SqliteStore):
             raise ValueError("An SQL patch can only be made for a database.")
+        database = "DATABASE" if store.path.name == STDIN else store.path
         undo = target.with_suffix(".undo.sql")
         patch, back = store_patches(store, report.changes, made_for=store.path.name, extents=report.extents)
         target.write_text(patch, encoding="utf-8")
         undo.write_text(back, encoding="utf-8")
-        self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
+        self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {database} < {target}")
 
     def _in_words(self, report: FileReport, page: Page) -> None:
         for warning in report.warnings:

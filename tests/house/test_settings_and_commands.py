@@ -86,6 +86,7 @@ def test_help_is_ours_alone_and_its_examples_can_be_run(name):
     for djangos in ("--settings", "--pythonpath", "--traceback", "--verbosity", "--force-color", "--skip-checks"):
         assert djangos not in told
     assert examples or name == "db_worker"
+    assert [action.dest for action in parsers()[name]._actions if not action.help] == []
     for line, _ in examples:
         understood(line)
 
