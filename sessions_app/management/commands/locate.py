@@ -49,9 +49,8 @@ class Command(SutureCommand):
         places: list[dict[str, Any]] = []
         looked = path is not None or bool(session) or bool(stores.discover())
         if looked:
-            with open_path(path) as store:
-                with self.err.progress("Looking"):
-                    places = list(_places(store, text, session, options))
+            with open_path(path) as store, self.err.progress("Looking"):
+                places = list(_places(store, text, session, options))
         if json:
             self.result(
                 {
