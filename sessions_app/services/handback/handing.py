@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from sessions_app import __version__, stores
 from sessions_app.domain import dialects, rowdoc
@@ -23,10 +23,7 @@ from sessions_app.domain.handback.report import report
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wish import Wish
-from sessions_app.models import Session
 from sessions_app.ruletexts import rule_texts
-from sessions_app.selectors.rows import session_rows
-from sessions_app.services.reading import stored_id
 from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.rulesversion import rules_version
 from sessions_app.stores.base import Store, StoreError
@@ -36,6 +33,9 @@ from sessions_app.stores.sqlite.store import SqliteStore
 from .copy import store_copy
 from .exportdoc import ExportDocument, NotExportable, export_documents
 from .patch import store_patches
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import Session
 
 type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
 FORMS: tuple[Form, ...] = get_args(Form.__value__)
@@ -114,6 +114,9 @@ def session_handed(
 
     Raises ``HandBackRefused``.
     """
+    from sessions_app.selectors.rows import session_rows
+    from sessions_app.services.reading import stored_id
+
     source = session.source
     try:
         with source.open_store() as store:
