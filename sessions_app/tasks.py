@@ -16,6 +16,7 @@ from django.utils import timezone
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
 from sessions_app.services import bulkrun, compacting, importing, jobs, scanning
 from sessions_app.services.repair import recover
+from sessions_app.services.repair.write import journal_recover
 
 SILENCE = timedelta(minutes=2)
 """A repair that was left half told for so long has lost its process."""
@@ -65,7 +66,7 @@ def start(*, alone: bool) -> list[str]:
     ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns
     what to tell.
     """
-    told = recover.journal_recover(now=timezone.now())
+    told = journal_recover(now=timezone.now())
     recover.repairs_settle(now=timezone.now(), silence=timedelta(0) if alone else SILENCE)
     told += [f"Taken up again: {job}." for job in _take_up(alone=alone) if job.started_at]
     rescan_run.enqueue()

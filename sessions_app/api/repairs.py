@@ -12,16 +12,16 @@ from django.utils import timezone
 from ninja import Query, Router
 
 from sessions_app.domain import repair as domain
+from sessions_app.domain.values import plain
 from sessions_app.domain.wire.verdict import Verdict
 from sessions_app.domain.wish import DEDUPE, DROP, Wish, rule_known
 from sessions_app.models import Repair, RowChange, Session
-from sessions_app.models.values import plain
 from sessions_app.services.actor import Actor
 from sessions_app.services.refusals import repair_answer
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.bench import Bench, session_bench
-from sessions_app.services.repair.history import operation_document
 from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.report import operation_document
 from sessions_app.services.repair.undo import repair_undo
 from sessions_app.services.scanning import target_document, violation_document
 

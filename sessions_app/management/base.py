@@ -1,5 +1,8 @@
-"""What Suture's commands share: PATH, targets, exit codes, results on stdout and messages on stderr
-(docs/commands.md)."""
+"""What Suture's commands share: their parser, PATH, targets, exit codes, results on stdout and messages on stderr
+(docs/commands.md).
+
+Nothing here needs Django: commands on bare files start without it (``catalog.COMMANDS`` says which do).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ import shutil
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser, HelpFormatter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
-
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from typing import Any, ClassVar, NoReturn, TextIO
 
 from sessions_app import stores
 from sessions_app.domain.model import Session
@@ -25,88 +26,139 @@ from sessions_app.domain.wire.target import Target, Thinking, parse_target
 from sessions_app.services.refusals import BUSY_WORDS, own_database_busy, store_answer
 from sessions_app.stores.base import Store, StoreError
 
+from .printing import Cell, Color, Page
+
 FOUND_IT = 1
 """scan found it; repair refused or incomplete; probe refused."""
 
 BAD_USAGE = 2
 """Bad usage or unreadable input."""
 
+STDIN = "stdin.json"
+"""The name of the file that holds what came from stdin."""
+
 _REPEATABLE = "may be given several times"
+_EXAMPLES = "examples:\n"
 
 
-class SutureCommand(BaseCommand, ABC):
+class SutureCommand(ABC):
     """A command whose failures are one line on stderr and the exit codes of docs/commands.md. Subclasses implement
     ``run``."""
 
-    requires_system_checks = ()
+    help: ClassVar[str]
+    examples: ClassVar[Sequence[tuple[str, str]]] = ()
+    """Command lines and what they are for."""
 
-    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """The parser, whose errors say what was probably meant."""
-        parser = super().create_parser(prog_name, subcommand, **kwargs)
-        options = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
-        plain = parser.error
+    def __init__(self) -> None:
+        self._dress("auto")
 
-        def error(message: str) -> NoReturn:
-            plain(message + _meant(message, options))
-            raise SystemExit(BAD_USAGE)
+    def _dress(self, color: Color) -> None:
+        self.out, self.err = Page(sys.stdout, color), Page(sys.stderr, color)
 
-        parser.error = error  # type: ignore[method-assign]
-        return parser
+    def add_arguments(self, parser: ArgumentParser) -> None:  # noqa: B027  some commands have none
+        """The command's own arguments."""
 
     @abstractmethod
     def run(self, *args: Any, **options: Any) -> int:
         """Do it; gives the exit code."""
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def fill(self, parser: ArgumentParser) -> None:
+        """All arguments: the command's own, and those that every command has."""
+        self.add_arguments(parser)
+        parser.add_argument(
+            "--color",
+            choices=("auto", "always", "never"),
+            default="auto",
+            help="colours (default: on a terminal, unless NO_COLOR is set)",
+        )
+        parser.add_argument("--no-color", dest="color", action="store_const", const="never", help="the same as never")
+
+    def create_parser(self, program: str, name: str) -> ArgumentParser:
+        lines = "\n".join(f"  {line}\n      {words}" for line, words in self.examples)
+        parser = _Parser(
+            prog=f"{program} {name}",
+            description=self.help,
+            epilog=_EXAMPLES + lines if lines else None,
+            formatter_class=_Formatter,
+        )
+        self.fill(parser)
+        return parser
+
+    def main(self, name: str, arguments: Sequence[str]) -> int:
+        """Run one command line, without the command's name; gives the exit code."""
+        options = vars(self.create_parser("suture", name).parse_args(arguments))
+        self._dress(options.pop("color"))
         try:
-            code = self.run(**options)
+            return self.run(**options)
         except StoreError as problem:
-            raise CommandError(
-                f"{problem.path}: {problem.words} {problem.next_step}".strip(),
-                returncode=store_answer(problem.kind).code,
-            ) from problem
+            self._failed(f"{problem.path}: {problem.words} {problem.next_step}".strip())
+            return store_answer(problem.kind).code
         except ValueError as problem:
-            raise CommandError(str(problem), returncode=BAD_USAGE) from problem
+            self._failed(str(problem))
         except BrokenPipeError:
             # Whoever read our output has seen enough; Python must not complain again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
+            return 0
+        except OSError as problem:
+            self._failed(f"{problem.filename or 'file'}: {problem.strerror}")
         except Exception as problem:
-            if not isinstance(problem, OSError):
-                if not own_database_busy(problem):
-                    raise
-                raise CommandError(BUSY_WORDS, returncode=FOUND_IT) from problem
-            raise CommandError(f"{problem.filename or 'file'}: {problem.strerror}", returncode=BAD_USAGE) from problem
-        if code:
-            sys.exit(code)
+            if not own_database_busy(problem):
+                raise
+            self._failed(BUSY_WORDS)
+            return FOUND_IT
+        return BAD_USAGE
+
+    def _failed(self, words: str) -> None:
+        self.say(f"suture: {words}")
+
+    @property
+    def stdout(self) -> TextIO:
+        return self.out.stream
 
     def result(self, value: Any) -> None:
         """A JSON result on stdout, one line."""
-        self.stdout.write(to_text(value))
+        self.data(to_text(value))
 
-    def say(self, text: str) -> None:
+    def data(self, text: str) -> None:
+        """A result for programs on stdout, as it is; a newline ends it."""
+        self.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+    def say(self, *cells: Cell) -> None:
         """A message on stderr."""
-        self.stderr.write(printable(text))
+        self.err.line(*cells)
 
-    def tell(self, text: str) -> None:
+    def tell(self, *cells: Cell) -> None:
         """A result in words on stdout."""
-        self.stdout.write(printable(text))
+        self.out.line(*cells)
 
 
-def _meant(message: str, options: Sequence[str]) -> str:
-    """What argparse's words about an option or a choice leave out: the one that was probably meant."""
-    choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
-    if choice is not None:
-        return did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2]))
-    if not message.startswith("unrecognized arguments"):
-        return ""
-    named = re.findall(r"--[\w-]+", message)
-    return "".join(did_you_mean(name, options) for name in named[:1])
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USAGE, f"suture: {message}{self._meant(message)}. {self.prog} --help tells the options.\n")
+
+    def _meant(self, message: str) -> str:
+        """What argparse's words about an option or a choice leave out: the one that was probably meant."""
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice is not None:
+            return did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2]))
+        if not message.startswith("unrecognized arguments"):
+            return ""
+        options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        return "".join(did_you_mean(name, options) for name in re.findall(r"--[\w-]+", message)[:1])
 
 
-def printable(text: str) -> str:
-    """Text for a terminal: stored text must not steer it (escape sequences), and every character must be encodable."""
-    return "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in text)
+class _Formatter(HelpFormatter):
+    """Wraps the description, and leaves the examples as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith(_EXAMPLES) else super()._fill_text(text, width, indent)
+
+
+def untold(parser: ArgumentParser) -> None:
+    """What is in the parser so far works and is not told: options that Django gives its commands."""
+    for action in parser._actions:
+        if "--help" not in action.option_strings:
+            action.help = SUPPRESS
 
 
 def path_argument(parser: ArgumentParser) -> None:
@@ -133,7 +185,12 @@ def target_arguments(parser: ArgumentParser, *, required: bool = False) -> None:
         metavar="PROTOCOL[:PROVIDER/MODEL]",
         help="what the next call goes to; left out: the session's own",
     )
-    parser.add_argument("--thinking", choices=("on", "off", "auto"), default="auto")
+    parser.add_argument(
+        "--thinking",
+        choices=("on", "off", "auto"),
+        default="auto",
+        help="whether the model thinks in the next call; auto: as the session had it (default: %(default)s)",
+    )
 
 
 def session_target(text: str, thinking: Thinking, decoded: Session) -> Target | None:
@@ -150,11 +207,15 @@ def open_path(path: str | None) -> Iterator[Store]:
         return
     folder = tempfile.mkdtemp(prefix="suture-")
     try:
-        document = Path(folder) / "stdin.json"
+        document = Path(folder) / STDIN
         with document.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         with stores.open_store(document) as store:
             yield store
+    except StoreError as problem:
+        if not str(problem.path).startswith(folder):
+            raise
+        raise StoreError(problem.kind, "stdin", problem.words, problem.next_step) from problem
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -9,11 +9,15 @@ from django.utils import timezone
 from sessions_app.models import ImportJob, Source
 from sessions_app.services.importing import import_run
 
+from .printing import Page, counted
 
-def run_to_end(job: ImportJob) -> ImportJob:
-    """Run an import job to its end."""
-    while import_run(job_id=job.pk, clock=timezone.now):
-        pass
+
+def run_to_end(job: ImportJob, page: Page) -> ImportJob:
+    """Run an import job to its end, and show on ``page`` how far it is."""
+    with page.progress("Importing", job.total) as meter:
+        while import_run(job_id=job.pk, clock=timezone.now):
+            job.refresh_from_db()
+            meter.at(job.done, job.total)
     job.refresh_from_db()
     return job
 
@@ -38,10 +42,7 @@ def source_words(source: Source, job: ImportJob) -> str:
     if job.error:
         return f"{source.path}: {job.error}"
     problems = source.problems.count()
-    words = (
-        f"{source.path}: {source.sessions_total:,} session{'' if source.sessions_total == 1 else 's'}, {job.done:,}"
-        " read now"
-    )
+    words = f"{source.path}: {counted(source.sessions_total, 'session')}, {job.done:,} read now"
     if job.failed:
         words += f", {job.failed} could not be read"
-    return words + (f"; {problems:,} problem{'' if problems == 1 else 's'}" if problems else "")
+    return words + (f"; {counted(problems, 'problem')}" if problems else "")

@@ -17,13 +17,17 @@ from sessions_app.domain.wish import LEVELS, Wish
 from sessions_app.services.handback.copy import store_copy
 from sessions_app.services.handback.patch import store_patches
 from sessions_app.services.repair.files import file_repair
-from sessions_app.services.repair.recover import journal_recover
 from sessions_app.services.repair.report import FileReport, SessionOutcome
+from sessions_app.services.repair.write import journal_recover
 from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
 
-from .base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument, target_arguments
+from .base import FOUND_IT, STDIN, SutureCommand, open_path, path_argument, session_argument, target_arguments
+from .printing import Cell, Page, Tone, Toned
 from .writing import whole_file
+
+_WORDS = {"would-repair": "would be repaired", "nothing": "left as it is"}
+_TONES: dict[str, Tone] = {"repaired": "good", "would-repair": "warn", "refused": "bad", "unreadable": "bad"}
 
 
 class RepairCommand(SutureCommand):
@@ -79,14 +83,15 @@ class RepairCommand(SutureCommand):
             open_path(path) as original,
             written(_apart(original, output, patch), output, dry_run or bool(patch)) as store,
         ):
-            report = file_repair(
-                store=store,
-                wish=wish,
-                session_ids=options["session"],
-                now=datetime.now(UTC),
-                dry_run=dry_run or bool(patch),
-                copy=output is not None,
-            )
+            with self.err.progress("Reading and planning" if dry_run else "Repairing"):
+                report = file_repair(
+                    store=store,
+                    wish=wish,
+                    session_ids=options["session"],
+                    now=datetime.now(UTC),
+                    dry_run=dry_run or bool(patch),
+                    copy=output is not None,
+                )
             if patch:
                 self._write_patch(Path(patch), original, report)
         if json:
@@ -100,7 +105,7 @@ class RepairCommand(SutureCommand):
                 }
             )
         else:
-            self._in_words(report, to_stderr=output == "-")
+            self._in_words(report, self.err if output == "-" else self.out)
         return 0 if report.complete else FOUND_IT
 
     def _wish(self, options: dict[str, Any]) -> Wish:
@@ -116,25 +121,24 @@ class RepairCommand(SutureCommand):
     def _write_patch(self, target: Path, store: Store, report: FileReport) -> None:
         if not isinstance(store, SqliteStore):
             raise ValueError("An SQL patch can only be made for a database.")
+        database = "DATABASE" if store.path.name == STDIN else store.path
         undo = target.with_suffix(".undo.sql")
         patch, back = store_patches(store, report.changes, made_for=store.path.name, extents=report.extents)
         with whole_file(undo) as second, whole_file(target) as first:
             first.write_text(patch, encoding="utf-8")
             second.write_text(back, encoding="utf-8")
-        self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {store.path} < {target}")
+        self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {database} < {target}")
 
-    def _in_words(self, report: FileReport, *, to_stderr: bool) -> None:
-        write = self.say if to_stderr else self.tell
+    def _in_words(self, report: FileReport, page: Page) -> None:
         for warning in report.warnings:
             self.say(warning)
-        for session in report.sessions:
-            for line in _lines(session):
-                write(line)
+        for session in sorted(report.sessions, key=lambda one: one.complete):  # what needs attention first
+            _in_words(session, page)
         touched = sum(session.outcome in ("repaired", "would-repair") for session in report.sessions)
         if not touched:
-            write("Nothing to repair.")
+            page.line("Nothing to repair.")
         for repair in report.repairs:
-            write(f"Repair {repair} is kept; take it back with: suture undo {repair}")
+            page.line(f"Repair {repair} is kept; take it back with: suture undo {repair}")
         if report.repairs and report.backup:
             self.say(f"A full backup of the file is {report.backup}")
 
@@ -146,20 +150,22 @@ def _check_usage(path: str | None, output: str | None, patch: str | None, dry_ru
         raise ValueError("--json and --output - would both write to stdout.")
 
 
-def _lines(session: SessionOutcome) -> Iterator[str]:
+def _in_words(session: SessionOutcome, page: Page) -> None:
     if session.outcome == "nothing" and not session.left and not session.skipped:
         return
-    words = {"would-repair": "would be repaired", "nothing": "left as it is"}
-    yield f"{session.id}  {session.title}: {words.get(session.outcome, session.outcome)}"
+    words = _WORDS.get(session.outcome, session.outcome)
+    page.line(session.id, f"{session.title}:", Toned(words, _TONES.get(session.outcome, "")))
     if session.why:
-        yield f"  {session.why}"
+        page.line(f"  {session.why}")
+    rows: list[tuple[Cell, ...]] = []
     for operation in session.operations:
         place = operation["part"] or operation["message"] or "session"
-        yield f"  {operation['action']} {operation['subject']} {place}: {operation['why']}"
+        rows.append((f"{operation['action']} {operation['subject']}", place, operation["why"]))
+    page.rows(rows, indent=2)
     for key, why in session.skipped:
-        yield f"  not repaired, {key.partition(':')[0]}: {why}"
+        page.line(f"  not repaired, {key.partition(':')[0]}: {why}")
     for summary in session.left:
-        yield f"  still blocked: {summary}"
+        page.line(Toned("  still blocked:", "bad"), summary)
 
 
 def _apart(original: Store, *results: str | None) -> Store:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 import uuid
 
 from django.db import models
 
 from sessions_app.domain.repair import RowChange as DomainRowChange
 from sessions_app.domain.rowcodec import row_from_text, row_text
+from sessions_app.stores.journal import new_public_id as new_public_id  # migrations name it here
 
 from .jobs import Job
 from .sessions import Session
 from .sources import Source
-
-
-def new_public_id() -> str:
-    """What people name a repair by; sorts by time, as the journal's entries do."""
-    return f"rep_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(5)}"
 
 
 class RepairBatch(Job):

@@ -11,9 +11,9 @@ from django.db import models
 
 from sessions_app.domain.model import Row, line_id
 from sessions_app.domain.rowcodec import decode_value, row_from_text
+from sessions_app.domain.values import ENCODINGS
 
 from .sources import Source
-from .values import ENCODINGS
 
 
 class Session(models.Model):

@@ -6,8 +6,8 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from sessions_app.domain.values import plain
 from sessions_app.models import AuditEntry, RepairBatch, Source
-from sessions_app.models.values import plain
 
 
 def audit_record(

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from sessions_app.domain import dialects, model, rowdoc
+from sessions_app.domain import dialects, model, rowdoc, values
 from sessions_app.domain.bodies import body
 from sessions_app.domain.judging import verdict
 from sessions_app.domain.model import SessionRows
@@ -21,7 +21,7 @@ from sessions_app.domain.repair import RowChange
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict
-from sessions_app.models import Compaction, Repair, Session, values
+from sessions_app.models import Compaction, Repair, Session
 from sessions_app.providers import Cancel, Endpoint, Line, NotReachable
 from sessions_app.selectors.payloads import NoTarget, Thinking, chosen_target
 from sessions_app.selectors.rows import session_rows

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from pathlib import Path
-
-from django.conf import settings
 
 
 def data_dir() -> Path:
-    return Path(settings.SUTURE_DATA_DIR)
+    """As the settings say it. Commands on bare files start without Django, so where no settings are loaded it comes
+    from where they would take it."""
+    loaded = sys.modules.get("django.conf")
+    if loaded is not None and loaded.settings.configured:
+        return Path(loaded.settings.SUTURE_DATA_DIR)
+    from sessions_app import env  # needs a word of Django's
+
+    place = env.data_directory()
+    with suppress(OSError):  # told where something is to be written
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return place
 
 
 def journal_dir() -> Path:
@@ -27,3 +37,10 @@ def samples_dir() -> Path:
 def backups_dir(batch: str = "") -> Path:
     """Full backups: one a database and day; those of a bulk repair are its own."""
     return data_dir() / "backups" / batch if batch else data_dir() / "backups"
+
+
+def backup_limit() -> int:
+    """Bytes of a database up to which it is backed up whole."""
+    from django.conf import settings
+
+    return int(settings.SUTURE_BACKUP_LIMIT)

@@ -17,9 +17,10 @@ from django.db import transaction
 from django.db.models import Count, Q, Sum
 
 from sessions_app import stores
+from sessions_app.domain import values
 from sessions_app.domain.model import Row
 from sessions_app.domain.rules import Facts
-from sessions_app.models import ImportJob, Session, Source, values
+from sessions_app.models import ImportJob, Session, Source
 from sessions_app.services.storefacts import is_native, store_damage, store_facts
 from sessions_app.stores.base import Mark, Problem, Store, StoreError
 

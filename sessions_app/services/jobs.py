@@ -13,7 +13,7 @@ import structlog
 from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 
-from sessions_app.models import values
+from sessions_app.domain import values
 from sessions_app.models.jobs import Job
 
 log = structlog.get_logger(__name__)

@@ -14,11 +14,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Model
 
-from sessions_app.domain import dialects
+from sessions_app.domain import dialects, values
 from sessions_app.domain import model as domain
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.rowcodec import VERBATIM, encode_value, row_text
-from sessions_app.models import Line, Message, Part, Project, Session, Source, values
+from sessions_app.models import Line, Message, Part, Project, Session, Source
 from sessions_app.selectors.rows import message_columns, part_columns, session_message_columns
 
 _BATCH = 2000

@@ -10,12 +10,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F, Max
 
-from sessions_app.domain import dialects, rowdoc
+from sessions_app.domain import dialects, rowdoc, values
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.processor.shapes import RowDrop, RowPut, Spent, Write
 from sessions_app.domain.rowcodec import encode_value, row_text
 from sessions_app.domain.scan import scan
-from sessions_app.models import Message, Part, Session, values
+from sessions_app.models import Message, Part, Session
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.mirror import session_write
 from sessions_app.services.scanning import scan_write

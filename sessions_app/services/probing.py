@@ -12,7 +12,7 @@ from typing import Any, Literal
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from sessions_app.domain import bodies, dialects, model, planning, rowdoc
+from sessions_app.domain import bodies, dialects, model, planning, rowdoc, values
 from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.locate import locate
 from sessions_app.domain.model import SessionRows
@@ -20,7 +20,7 @@ from sessions_app.domain.processor.events import UNCOUNTED, Failure, StreamFaile
 from sessions_app.domain.processor.requests import least_output, request_body
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target
-from sessions_app.models import Probe, Session, values
+from sessions_app.models import Probe, Session
 from sessions_app.providers import Endpoint, Limits, Line, NotReachable, endpoint, stem_of
 from sessions_app.providers.line import SPOKEN
 from sessions_app.selectors.payloads import NoTarget, Thinking, chosen_target

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sessions_app.domain import dialects, rowdoc
+from sessions_app.domain import dialects, rowdoc, values
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
-from sessions_app.models import Session, Source, SourceProblem, values
+from sessions_app.models import Session, Source, SourceProblem
 from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.base import Problem, Store, StoreError
 

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 from django.db import transaction
 
-from sessions_app.domain import dialects
+from sessions_app.domain import dialects, values
 from sessions_app.domain import model as domain
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.rules import Finding as DomainFinding
@@ -19,7 +19,7 @@ from sessions_app.domain.scan import SessionScan, scan
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Verdict as DomainVerdict
 from sessions_app.domain.wire.verdict import Violation
-from sessions_app.models import Finding, Session, Verdict, values
+from sessions_app.models import Finding, Session, Verdict
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.storefacts import session_facts, source_facts
 

@@ -8,15 +8,19 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sessions_app import stores
+from sessions_app.domain import values
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules import Facts
-from sessions_app.models import Source, values
 from sessions_app.stores.base import Store, StoreError
 from sessions_app.stores.locations import databases_in
 from sessions_app.stores.sqlite.damage import quick_check
 from sessions_app.stores.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from sessions_app.models import Source
 
 QUICK_SECONDS = 5.0
 """The longest that somebody waits for SQLite's quick_check; the background import takes longer."""

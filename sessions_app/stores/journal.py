@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,11 @@ from .ground import About, Journaled, StoreError, StoreKind
 type EntryState = Literal["prepared", "committed", "undone", "failed"]
 """prepared: written down, outcome unknown yet; committed: the rows are written; failed: nothing was written;
 undone: taken back by a later entry (which names it in ``undoes``)."""
+
+
+def new_public_id() -> str:
+    """What people name a repair by; sorts by time, as the journal's entries do."""
+    return f"rep_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(5)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sessions_app.cli import _GROUPS
+from sessions_app.management.catalog import COMMANDS as CATALOG
 from tests.factories.corpus import copied
 
 from .running import Suture
 
-COMMANDS = [name for names in _GROUPS.values() for name in names if name != "db_worker"]  # that one is Django's
+COMMANDS = [name for name in CATALOG if name not in ("db_worker", "completion")]  # the first is Django's
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -40,6 +40,12 @@ def children(process: int) -> set[int]:
     return found.union(*(children(child) for child in found))
 
 
+def _as_in_a_terminal() -> None:
+    """Under nohup, or behind ``&`` in a script, a process is started with these signals ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Serving:
     """``suture serve`` on a port of its own, with a home and a data directory in ``folder``."""
 
@@ -56,6 +62,7 @@ class Serving:
                 env={**kept, **own, "PYTHONUNBUFFERED": "1", **environment},
                 stdout=out,
                 stderr=err,
+                preexec_fn=_as_in_a_terminal,
             )
 
     def __enter__(self) -> Self:

@@ -35,7 +35,7 @@ def test_a_place_that_cannot_be_written_is_said_in_a_line(suture, tmp_path, pois
     for option, place in (("--patch", tmp_path), ("--output", tmp_path / "missing" / "x.db")):
         answer = suture("repair", poisoned, option, place)
         assert answer.code == 2
-        assert answer.err.startswith("CommandError: ") and "Traceback" not in answer.err
+        assert answer.err.startswith("suture: ") and "Traceback" not in answer.err
 
 
 def test_the_database_of_transcripts_is_for_its_owner_alone(tmp_path):

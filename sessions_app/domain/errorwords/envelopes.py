@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote_plus
 
 READ_LIMIT = 256 * 1024
 """Characters of a pasted text that are read, from its head and its tail: a log may say it last."""
@@ -111,13 +110,20 @@ _BORDER_LEFT = re.compile(r"^ {0,4}(?:(?:[\u2500-\u259f|]|>(?=[ >]|$)) {0,4}){1,
 _BORDER_RIGHT = re.compile(r" {0,4}[\u2500-\u259f|][\u2500-\u259f| ]{0,200}$", re.MULTILINE)
 
 
+_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+
+
+def _unquoted(text: str) -> str:
+    return _ESCAPES.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode(errors="replace"), text)
+
+
 def cleaned(text: str) -> str:
     """The text without escape sequences, borders, quote marks, invisible characters and the escapes of web pages."""
     text = _UNSEEN.sub("", _ANSI.sub("", _OSC.sub("", text)))
     text = text.replace("\u2028", "\n").replace("\u2029", "\n").replace("\r\n", "\n").replace("\r", "\n")
     unbroken = not _BLANK.search(text.strip())
     if len(_ESCAPED.findall(text[:4096])) > (0 if unbroken else 2) or (unbroken and text.count("+") > 1):
-        text = unquote_plus(text) if "%20" not in text else unquote_plus(text.replace("+", "%2B"))
+        text = _unquoted(text if "%20" in text else text.replace("+", " "))
     for _ in range(2):
         if "&" in text:
             text = html.unescape(text)

@@ -19,6 +19,10 @@ class Command(SutureCommand):
         "Bring sessions that the client no longer reads (a storage tree of 1.0 or 1.1, an export) into its database."
         " Undoable."
     )
+    examples = (
+        ("suture adopt ~/.local/share/opencode/storage --into opencode.db --dry-run", "what would come over"),
+        ("suture adopt old.json --into opencode.db", "bring an export over"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -32,14 +36,15 @@ class Command(SutureCommand):
             holders = target.holders()
             if holders and not dry_run:
                 self.say(f"{named(holders)} has {into} open.")
-            outcomes = adopt(
-                source=source,
-                target=target,
-                session_ids=session,
-                actor="command",
-                now=datetime.now(UTC),
-                dry_run=dry_run,
-            )
+            with self.err.progress("Bringing sessions over"):
+                outcomes = adopt(
+                    source=source,
+                    target=target,
+                    session_ids=session,
+                    actor="command",
+                    now=datetime.now(UTC),
+                    dry_run=dry_run,
+                )
             for problem in source.problems:
                 self.say(f"{problem.where}: {problem.reason}")
         if json:
@@ -47,9 +52,9 @@ class Command(SutureCommand):
         else:
             for one in outcomes:
                 size = f"{one.messages} messages, {one.parts} parts"
-                self.tell(f"{one.id}  {one.title}: {one.outcome}, {size}. {one.why}".rstrip())
-                for left in one.left_out:
-                    self.tell(f"  left out: {left.table} {left.id}: {left.reason}")
+                self.tell(one.id, f"{one.title}: {one.outcome}, {size}. {one.why}".rstrip())
+                left_out = ((f"left out: {left.table}", left.id, left.reason) for left in one.left_out)
+                self.out.rows(left_out, indent=2)
                 if one.repair:
                     self.tell(f"  take it out again with: suture undo {one.repair}")
         return FOUND_IT if any(one.outcome in ("refused", "unreadable") for one in outcomes) else 0

@@ -25,6 +25,11 @@ from sessions_app.services.workers import worker_is_alive
 
 class Command(SutureCommand):
     help = "Repair the imported sessions that a filter finds, as one batch that one --undo takes back."
+    examples = (
+        ("suture bulk-repair --filter 'health=blocked' --dry-run", "how many would be repaired, by which rules"),
+        ("suture bulk-repair --filter 'health=blocked&rule=stuck-tool'", "repair them"),
+        ("suture bulk-repair --undo BATCH", "take the whole batch back"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -70,16 +75,19 @@ class Command(SutureCommand):
             self.result({**numbers, "rules": rules, "skipped": skipped})
             return 0
         self.tell(f"{preview.words}: {preview.repairable} of {preview.total} sessions would be repaired.")
-        for line in preview.rules:
-            self.tell(f"  {line.sessions:6} {line.rule}: {'repaired' if line.taken else f'left alone, {line.why}'}")
-        for skip in preview.skipped:
-            self.tell(f"  {skip.sessions:6} skipped: {skip.why}")
+        planned = [
+            (str(line.sessions), line.rule, "repaired" if line.taken else f"left alone, {line.why}")
+            for line in preview.rules
+        ]
+        passed = [(str(skip.sessions), "skipped", skip.why) for skip in preview.skipped]
+        self.out.rows([*planned, *passed], head=("Sessions", "Rule", "What becomes of it"), indent=2)
         return 0
 
     def _finish(self, batch: RepairBatch, json: bool) -> int:
-        while bulk_run(job_id=batch.pk, clock=timezone.now):
-            batch.refresh_from_db()
-            self.say(f"{batch.done} of {batch.total}")
+        with self.err.progress("Repairing", batch.total) as meter:
+            while bulk_run(job_id=batch.pk, clock=timezone.now):
+                batch.refresh_from_db()
+                meter.at(batch.done, batch.total)
         batch.refresh_from_db()
         counts = {"repaired": batch.repaired, "skipped": batch.skipped, "failed": batch.failed}
         if json:

@@ -39,6 +39,11 @@ from sessions_app.stores.changes import GuardRefused
 
 class Command(SutureCommand):
     help = "Summarise a session through the configured model and write the compaction. Nothing is sent without --send."
+    examples = (
+        ("suture compact customer.db --session ses_...", "where it would be sent, and how much"),
+        ("suture compact customer.db --session ses_... --send --dry-run", "make the summary and show it"),
+        ("suture compact customer.db --session ses_... --send", "write it"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -99,10 +104,13 @@ class Command(SutureCommand):
     def _summarise(self, ready: Ready) -> Progress:
         at = Progress(0, ready.work.prior, Usage(), None, ready.work.chunk, 0)
         cancel = Cancel()
-        with Line(ready.endpoint, ready.target.protocol, limits()) as line:
+        with (
+            Line(ready.endpoint, ready.target.protocol, limits()) as line,
+            self.err.progress("Summarising", len(ready.work.text)) as meter,
+        ):
             while at.done < len(ready.work.text):
                 at = summarise_piece(line=line, target=ready.target, text=ready.work.text, at=at, cancel=cancel)
-                self.say(f"{100 * at.done // len(ready.work.text)} % summarised")
+                meter.at(at.done)
         return at
 
 

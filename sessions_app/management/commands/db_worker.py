@@ -15,6 +15,7 @@ from django_tasks_db.management.commands.db_worker import Command as Worker
 
 from sessions_app import tasks
 from sessions_app.management import lifeline
+from sessions_app.management.base import untold
 from sessions_app.management.locks import work_lock
 from sessions_app.services import workers
 from sessions_app.services.datadir import data_dir
@@ -27,6 +28,7 @@ class Command(Worker):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
+        untold(parser)
         parser.add_argument(
             "--take-over",
             action="store_true",

@@ -8,4 +8,5 @@ from sessions_app.management.repairbase import RepairCommand
 
 class Command(RepairCommand):
     help = "Drop the tool calls and results of failed turns whose thinking was lost."
+    examples = (("suture drop customer.db --dry-run", "what would be dropped"),)
     preset = DROP

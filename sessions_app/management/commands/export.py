@@ -44,6 +44,11 @@ _ABOUT = ("report", "bundle")
 
 class Command(SutureCommand):
     help = "Write a session for handing back: " + "; ".join(f"{form}: {WORDS[form].lower()}" for form in FORMS) + "."
+    examples = (
+        ("suture export customer.db --session ses_... --as export --output repaired.json", "for opencode import"),
+        ("suture export customer.db --session ses_... --as patch --output fix.sql", "SQL for the customer's own file"),
+        ("suture export customer.db --session ses_... --as bundle --output bundle.json", "redacted, to be shared"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -139,7 +144,7 @@ class Command(SutureCommand):
                 else:
                     file.write_bytes(made.data)
         elif made.path is None:
-            self.stdout.write(made.data.decode("utf-8", "surrogateescape"), ending="")
+            self.stdout.write(made.data.decode("utf-8", "surrogateescape"))
         else:
             with made.path.open("rb") as copy:
                 shutil.copyfileobj(copy, sys.stdout.buffer)

@@ -16,6 +16,7 @@ from sessions_app.services.importing import source_attach
 
 class Command(SutureCommand):
     help = "Attach databases, storage folders or exports, and import and scan their sessions."
+    examples = (("suture import", "opencode's own database"), ("suture import customer.db storage/", "several sources"))
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("paths", nargs="*", metavar="PATH", help="left out: opencode's own database")
@@ -26,7 +27,7 @@ class Command(SutureCommand):
         documents = []
         for path in [found(path) for path in paths] or [found(None)]:
             source, job = source_attach(path=Path(path), actor="command", now=timezone.now(), face="command")
-            job = run_to_end(job)
+            job = run_to_end(job, self.err)
             source.refresh_from_db()
             documents.append(source_document(source, job))
             if not json:

@@ -24,6 +24,10 @@ from sessions_app.stores.base import Store, StoreError
 
 class Command(SutureCommand):
     help = "Say what an error text means, what to do about it and which stored part it points at."
+    examples = (
+        ("suture locate --error 'messages.209.content.0.type: Expected `thinking`'", "in opencode's own database"),
+        ("suture locate customer.db --session ses_... --error -", "in one session; the text comes from stdin"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -45,7 +49,7 @@ class Command(SutureCommand):
         places: list[dict[str, Any]] = []
         looked = path is not None or bool(session) or bool(stores.discover())
         if looked:
-            with open_path(path) as store:
+            with open_path(path) as store, self.err.progress("Looking"):
                 places = list(_places(store, text, session, options))
         if json:
             self.result(
@@ -71,11 +75,13 @@ class Command(SutureCommand):
             self.tell("This text names no rule that is known, and no place. Give the provider's own sentence.")
         elif not places and said.about_request:
             self.say(_where_to_look(said.about_request, looked))
-        for place in places:
-            where = " ".join(word for word in (place["message"], place["part"]) if word)
-            by = f" ({place['by']})" if place["by"] else ""
-            self.tell(f"  {place['session']}  {place['title']}" + (f": {where}{by}" if where else ""))
+        self.out.rows((_row(place) for place in places), indent=2)
         self.tell(f"Next: {said.next}")
+
+
+def _row(place: dict[str, Any]) -> tuple[str, ...]:
+    where = " ".join(word for word in (place["message"], place["part"]) if word)
+    return place["session"], where, place["by"] if where else "", place["title"]
 
 
 def _where_to_look(readings: tuple[Location, ...], looked: bool) -> str:

@@ -30,6 +30,10 @@ from sessions_app.management.base import (
 
 class Command(SutureCommand):
     help = "Write the request body that the next call would send, as JSON."
+    examples = (
+        ("suture lower customer.db --session ses_... --target anthropic-messages:anthropic/claude-opus-4-5", "a body"),
+        ("suture lower - --ndjson < rows.ndjson", "row documents, a line each"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -71,9 +75,9 @@ class Command(SutureCommand):
                 if not made.verified:
                     self.say("This writer is not verified against recordings of the client.")
         except LoweringError as problem:
-            self.stdout.write(dumps({"error": {"kind": problem.kind, "message": problem.words}}))
+            self.data(dumps({"error": {"kind": problem.kind, "message": problem.words}}))
             return FOUND_IT
-        self.stdout.write(dumps(result))
+        self.data(dumps(result))
         if options["provenance"]:
             _write_provenance(Path(options["provenance"]), origins)
         return 0
@@ -89,7 +93,7 @@ class Command(SutureCommand):
             except Exception as problem:  # one line must not end the stream
                 self.say(f"line {number}: {type(problem).__name__}: {problem}")
                 answer = {"error": {"kind": "internal", "message": "Suture failed on this line; see its messages."}}
-            self.stdout.write(line(answer))
+            self.data(line(answer))
             self.stdout.flush()
         return 0
 

@@ -34,6 +34,10 @@ from sessions_app.services.scanning import target_document
 
 class Command(SutureCommand):
     help = "Ask the provider whether it accepts a session now. Nothing is sent without --send."
+    examples = (
+        ("suture probe customer.db --session ses_...", "where it would be sent, and how much"),
+        ("suture probe customer.db --session ses_... --as-repaired --send", "ask, with the safe repairs applied"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         path_argument(parser)
@@ -59,7 +63,8 @@ class Command(SutureCommand):
                 with open(options["payload"], "wb") as stream:
                     stream.write(prepared.request)
             self.say(_question(prepared, send))
-            answered = probe_send(prepared=prepared) if send else None
+            with self.err.progress("Waiting for the provider", shown=send):
+                answered = probe_send(prepared=prepared) if send else None
         except ProbeRefused as refusal:
             self.say(refusal.words)
             return FOUND_IT if refusal.kind == "lowering" else BAD_USAGE

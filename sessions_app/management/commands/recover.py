@@ -12,6 +12,7 @@ from sessions_app.services.handback.recovery import file_recover, recovered_word
 
 class Command(SutureCommand):
     help = "Recover a damaged database into a new file. The old file is only read; rows lost are counted per session."
+    examples = (("suture recover damaged.db saved.db", "the old file is only read"),)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", metavar="PATH", help="the damaged database; keep its -wal beside it")
@@ -20,7 +21,8 @@ class Command(SutureCommand):
 
     def run(self, *, path: str, out: str, json: bool, **options: Any) -> int:
         try:
-            result = file_recover(path=Path(path), destination=Path(out))
+            with self.err.progress("Recovering"):
+                result = file_recover(path=Path(path), destination=Path(out))
         except FileExistsError:
             raise ValueError(f"{out} exists already; a recovery only writes a new file.") from None
         if json:
@@ -38,7 +40,7 @@ class Command(SutureCommand):
         else:
             for words in recovered_words(result):
                 self.tell(words)
-            for session_id, count in sorted(result.lost.items()):
-                self.tell(f"  {session_id}: {count} rows lost")
+            lost = sorted(result.lost.items(), key=lambda one: (-one[1], one[0]))
+            self.out.rows(((session_id, f"{count} rows lost") for session_id, count in lost), indent=2)
             self.tell(f"Written to {out}. Scan it next: suture scan {out}")
         return FOUND_IT if result.lost else 0

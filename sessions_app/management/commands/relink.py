@@ -11,6 +11,7 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import Operation, OperationError
 from sessions_app.domain.wish import Wish
 from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
+from sessions_app.management.printing import Toned, counted
 from sessions_app.services.handback.storereport import store_hidden
 from sessions_app.services.repair.bench import OpenStore
 from sessions_app.services.repair.files import file_repair
@@ -21,6 +22,10 @@ from sessions_app.stores.base import Store
 class Command(SutureCommand):
     help = (
         "Show which sessions the client does not list and why; with --session, file one where the client looks for it."
+    )
+    examples = (
+        ("suture relink", "which sessions are not listed, and why"),
+        ("suture relink --session ses_... --directory ~/project", "file one where the client looks for it"),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -78,15 +83,16 @@ class Command(SutureCommand):
     def _hidden(self, store: Store, *, native: bool, now: datetime, json: bool) -> int:
         whole = OpenStore(store, now, native, agents=False)
         hidden: list[dict[str, Any]] = []
-        for rows, found in store_hidden(whole=whole):
-            reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
-            hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})
+        with self.err.progress("Looking"):
+            for rows, found in store_hidden(whole=whole):
+                reasons = [{"rule": one.rule, "summary": one.summary} for one in found]
+                hidden.append({"id": rows.id, "title": str(rows.session.get("title") or ""), "reasons": reasons})
         if json:
             self.result({"hidden": hidden})
             return 0
         for one in hidden:
-            self.tell(f"{one['id']}  {one['title']}")
-            for reason in one["reasons"]:
-                self.tell(f"  {reason['rule']}: {reason['summary']}")
-        self.tell(f"{len(hidden)} sessions are not listed by the client, or not where they belong.")
+            self.tell(one["id"], Toned(one["title"], "strong"))
+            self.out.rows(((reason["rule"], reason["summary"]) for reason in one["reasons"]), indent=2)
+        are = "is" if len(hidden) == 1 else "are"
+        self.tell(f"{counted(len(hidden), 'session')} {are} not listed by the client, or not where they belong.")
         return 0

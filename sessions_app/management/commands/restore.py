@@ -14,9 +14,10 @@ from sessions_app.stores.backup import restore
 
 class Command(SutureCommand):
     help = "Put a full backup back in place of a database. What was written to the database since the backup is lost."
+    examples = (("suture restore BACKUP customer.db", "repair printed where the backup is"),)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("backup", metavar="BACKUP")
+        parser.add_argument("backup", metavar="BACKUP", help="the full backup of a database")
         parser.add_argument("path", metavar="PATH", help="the database to replace")
         parser.add_argument(
             "--force",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,11 +18,11 @@ from sessions_app.management.base import (
     SutureCommand,
     open_path,
     path_argument,
-    printable,
     session_argument,
     session_target,
     target_arguments,
 )
+from sessions_app.management.printing import Cell, Meter, Page, Tone, Toned, counted
 from sessions_app.services.handback.storereport import StoreReport, store_report
 from sessions_app.services.storefacts import QUICK_SECONDS, is_native, session_facts, store_facts
 from sessions_app.stores.base import Store, StoreError
@@ -32,13 +32,21 @@ _FAILING = {
     "at-risk": ("blocked", "unreadable", "at-risk"),
     "never": (),
 }
-_WORDS = {"blocked": "Blocked", "at-risk": "At risk", "healthy": "Healthy", "unreadable": "Unreadable"}
+_WORDS = {"blocked": "Blocked", "unreadable": "Unreadable", "at-risk": "At risk", "healthy": "Healthy"}
+"""The words for each health, the worst first."""
+_TONES: dict[str, Tone] = {"blocked": "bad", "unreadable": "bad", "at-risk": "warn", "healthy": "good"}
 
 
 class Command(SutureCommand):
     help = (
         "Say what is wrong with stored sessions, and which provider will refuse them with which words. Nothing is"
         " written."
+    )
+    examples = (
+        ("suture scan", "opencode's own database"),
+        ("suture scan customer.db --session ses_... --target openai-chat:acme/model-1", "one session, for that model"),
+        ("suture scan customer.db --json", "for programs; exit code 1 where a session is blocked"),
+        ("opencode export ses_... | suture scan -", "what another program writes"),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -54,29 +62,36 @@ class Command(SutureCommand):
             default="blocked",
             help="the health from which on the exit code is 1",
         )
+        parser.add_argument("--all", action="store_true", help="list healthy sessions too; else they are counted")
 
-    def run(self, *, path: str | None, json: bool, ndjson: bool, fail_on: str, **options: Any) -> int:
+    def run(self, *, path: str | None, json: bool, ndjson: bool, fail_on: str, all: bool, **options: Any) -> int:
         health: Counter[str] = Counter()
         with open_path(path) as store:
             source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
             whole = store_report(store=store, seconds=QUICK_SECONDS)
-            found = self._sessions(store, whole, native=path != "-" and is_native(store.path), **options)
-            if json:
-                found = iter(documents := list(found))  # whole or not there: an unreadable store gives none
-                self.result({"source": source, "store": whole.document(), "sessions": documents})
-            for document in found:
-                if not (json or ndjson or health):
-                    self.tell(f"{source['path']} ({source['kind']}: {', '.join(store.dialects)})")
-                health[document["health"]] += 1
+            native = path != "-" and is_native(store.path)
+            total = len(options["session"]) or len(store.session_ids())
+            with self.err.progress("Scanning", total, shown=not ndjson) as meter:
+                found = _counted(self._sessions(store, whole, native=native, **options), health, meter)
                 if ndjson:
-                    self.result(document)
-                elif not json:
+                    for document in found:
+                        self.result(document)
+                    listed = []
+                else:
+                    every = json or all or bool(options["session"])
+                    listed = [document for document in found if every or document["health"] != "healthy"]
+            if json:  # whole or not there: an unreadable store gives none
+                self.result({"source": source, "store": whole.document(), "sessions": listed})
+            elif not ndjson:
+                name = "stdin" if path == "-" else source["path"]
+                self.tell(f"{name} ({source['kind']}: {', '.join(source['dialects'])})")
+                for document in sorted(listed, key=lambda one: list(_WORDS).index(one["health"])):
                     self._session_in_words(document)
             for problem in store.problems:
                 self.say(f"{problem.where}: {problem.reason}")
-            self._store_in_words(whole, self.say if json or ndjson else self.tell)
+            self._store_in_words(whole, self.err if json or ndjson else self.out)
         if not json and not ndjson:
-            self.tell(_summary(health))
+            self.tell(_summary(health, hidden=len(listed) < health.total()))
         return FOUND_IT if any(health[word] for word in _FAILING[fail_on]) else 0
 
     def _sessions(
@@ -115,24 +130,41 @@ class Command(SutureCommand):
                 self.say(f"{session_id}: {said}")
             yield document
 
-    def _store_in_words(self, whole: StoreReport, write: Callable[[str], None]) -> None:
-        for finding in whole.findings:
-            write(f"\nStore      {finding.severity:<8} {finding.rule}: {finding.summary}")
+    def _store_in_words(self, whole: StoreReport, page: Page) -> None:
+        if whole.findings:
+            page.line("")
+        page.rows(("Store", *_finding(one.severity, one.rule, one.summary)) for one in whole.findings)
         if whole.check is not None and whole.check.state == "unfinished":
             self.say("SQLite's check of the whole file was stopped, since it took too long.")
 
     def _session_in_words(self, document: dict[str, Any]) -> None:
-        self.tell(
-            f"\n{_WORDS.get(document['health'], document['health']):<10} {document['id']} "
-            f" {printable(document['title'])}"
-        )
-        for finding in document["findings"]:
-            self.tell(f"  {finding['severity']:<8} {finding['rule']}: {finding['summary']}")
+        word = f"{_WORDS[document['health']]:<10}"
+        self.tell("")
+        self.tell(Toned(word, _TONES[document["health"]]), document["id"], Toned(_line(document["title"]), "strong"))
+        rows = [_finding(one["severity"], one["rule"], one["summary"]) for one in document["findings"]]
         own = (document["target"] or {}).get("protocol")
         for protocol, verdict in sorted(document["verdicts"].items(), key=lambda item: item[0] != own):
-            whose = "its own target" if protocol == own else "not its target"
+            where = Toned("refused by", "bad") if protocol == own else Toned("if sent to", "quiet")
             for violation in verdict["violations"][:3]:
-                self.tell(f"  {protocol} ({whose}) refuses it ({violation['rule']}): {violation['error']}")
+                rows.append((where, f"{protocol} ({violation['rule']})", violation["error"]))
+        self.out.rows(rows, indent=2)
+        for reason in document.get("reasons", ()) if document["health"] == "unreadable" else ():
+            self.tell(f"  {reason}")
+
+
+def _counted(found: Iterable[dict[str, Any]], health: Counter[str], meter: Meter) -> Iterator[dict[str, Any]]:
+    for document in found:
+        health[document["health"]] += 1
+        meter.at(health.total())
+        yield document
+
+
+def _finding(severity: str, rule: str, summary: str) -> tuple[Cell, ...]:
+    return Toned(severity, _TONES.get(severity, "quiet")), rule, summary
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split("\n"))
 
 
 def _unreadable(session_id: str, title: str, why: str) -> dict[str, Any]:
@@ -147,7 +179,7 @@ def _unreadable(session_id: str, title: str, why: str) -> dict[str, Any]:
     }
 
 
-def _summary(health: Counter[str]) -> str:
-    total = health.total()
-    parts = [f"{count} {_WORDS.get(word, word).lower()}" for word, count in sorted(health.items())]
-    return f"\n{total} session{'' if total == 1 else 's'}" + (f": {', '.join(parts)}" if parts else "")
+def _summary(health: Counter[str], *, hidden: bool) -> str:
+    parts = [f"{health[word]:,} {words.lower()}" for word, words in _WORDS.items() if health[word]]
+    text = f"\n{counted(health.total(), 'session')}" + (f": {', '.join(parts)}" if parts else "")
+    return text + ("; --all lists the healthy ones too" if hidden else "")

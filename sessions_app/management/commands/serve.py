@@ -46,6 +46,10 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  told apart,
 
 class Command(SutureCommand):
     help = "Serve the dashboard, with a background worker."
+    examples = (
+        ("suture serve", "opencode's own database"),
+        ("suture serve customer.db export.json --port 8001", "these, elsewhere"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -54,7 +58,7 @@ class Command(SutureCommand):
             metavar="PATH",
             help="what to attach; left out: opencode's own database, else samples",
         )
-        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
         parser.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: %(default)s)")
         parser.add_argument("--no-worker", action="store_true", help="the worker runs elsewhere: suture db_worker")
         parser.add_argument("--open", action="store_true", help="open the browser, signed in by the printed link")

@@ -17,6 +17,7 @@ from sessions_app.services.importing import source_sync
 
 class Command(SutureCommand):
     help = "Read what changed in attached sources since they were last read."
+    examples = (("suture sync", "all attached sources"), ("suture sync customer.db", "one of them"))
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("paths", nargs="*", metavar="PATH", help="attached sources; left out: all of them")
@@ -29,7 +30,8 @@ class Command(SutureCommand):
         if not sources:
             self.say("No source is attached; attach one with: suture import PATH")
         for source in sources:
-            job = run_to_end(source_sync(source=source, actor="command", now=timezone.now(), face="command"))
+            job = source_sync(source=source, actor="command", now=timezone.now(), face="command")
+            job = run_to_end(job, self.err)
             source.refresh_from_db()
             documents.append(source_document(source, job))
             if not json:

@@ -11,14 +11,17 @@ from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.models import Repair
 from sessions_app.services.actor import Actor
 from sessions_app.services.database import database_is_there
-from sessions_app.services.repair.recover import journal_recover
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import entry_undo, repair_undo
-from sessions_app.services.repair.write import journal
+from sessions_app.services.repair.write import journal, journal_recover
 
 
 class Command(SutureCommand):
     help = "Take a repair back: every row it changed becomes what it was, unless it was changed again since."
+    examples = (
+        ("suture undo REPAIR --dry-run", "which rows would be put back; repair printed the name"),
+        ("suture undo REPAIR", "put them back"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("repair", metavar="REPAIR", help="what the repair is called, rep_...")
@@ -63,8 +66,7 @@ class Command(SutureCommand):
                 }
             )
         else:
-            for change in changes:
-                self.tell("  {action} {table} {id}".format(**_row(change)))
+            self.out.rows((tuple(_row(change).values()) for change in changes), indent=2)
             self.tell(f"{'Would undo' if dry_run else 'Undone'}: {repair} in {entry.path}")
         return 0
 

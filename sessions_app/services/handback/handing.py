@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from sessions_app import __version__, stores
 from sessions_app.domain import dialects, rowdoc
@@ -25,10 +25,7 @@ from sessions_app.domain.planning import compose
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wish import Wish
-from sessions_app.models import Session
 from sessions_app.ruletexts import rule_texts
-from sessions_app.selectors.rows import session_rows
-from sessions_app.services.reading import stored_id
 from sessions_app.services.repair.bench import Bench, OpenStore, session_bench
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.rulesversion import rules_version
@@ -41,6 +38,9 @@ from .copy import store_copy
 from .exportdoc import ExportDocument, NotExportable, export_documents
 from .outlook import Applied, Outlook, applied_to_upload, outlook, outlook_before, together
 from .patch import store_patches
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import Session
 
 NOT_APPLIED = Applied()
 
@@ -124,6 +124,9 @@ def session_handed(
 
     Raises ``HandBackRefused``.
     """
+    from sessions_app.selectors.rows import session_rows
+    from sessions_app.services.reading import stored_id
+
     source = session.source
     try:
         with source.open_store() as store:

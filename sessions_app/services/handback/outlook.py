@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sessions_app.domain import dialects
 from sessions_app.domain.model import Session
 from sessions_app.domain.planning import compose
 from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
-from sessions_app.models import Repair
-from sessions_app.models import Session as Mirrored
 from sessions_app.services.repair.bench import Bench
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import Session as Mirrored
 
 WORST = ("unreadable", "blocked", "at-risk", "healthy")
 LEFT = 20
@@ -91,6 +93,8 @@ class Applied:
 
 def applied_to_upload(session: Mirrored) -> Applied:
     """The repairs that stand, as one; none of an attached file, which its owner has as it is."""
+    from sessions_app.models import Repair
+
     if session.source.live:
         return Applied()
     standing = Repair.objects.filter(

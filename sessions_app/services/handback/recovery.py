@@ -7,15 +7,17 @@ import shutil
 import uuid
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sessions_app import stores
-from sessions_app.models import ImportJob, Source, values
-from sessions_app.services.audit import audit_record
+from sessions_app.domain import values
 from sessions_app.services.datadir import uploads_dir
-from sessions_app.services.importing import source_attach
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.intake import disarm
 from sessions_app.stores.sqlite.damage import Recovered, recover
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import ImportJob, Source
 
 
 def recovered_words(result: Recovered) -> list[str]:
@@ -61,6 +63,8 @@ def source_recover(
 
     Raises ``StoreError``; nothing is kept then.
     """
+    from sessions_app.models import Source
+
     old = Path(source.file)
     if source.kind != Source.Kind.SQLITE:
         raise StoreError(
@@ -76,6 +80,10 @@ def path_recover(
     *, path: Path, name: str, actor: str, now: datetime, face: str = "web"
 ) -> tuple[Source, ImportJob, Recovered]:
     """The same for a file that is too damaged to be attached at all. Raises ``StoreError``; nothing is kept then."""
+    from sessions_app.models import Source
+    from sessions_app.services.audit import audit_record
+    from sessions_app.services.importing import source_attach
+
     folder = uploads_dir() / uuid.uuid4().hex
     folder.mkdir(mode=0o700, parents=True)
     dest, title = folder / "opencode.db", f"{name} (recovered)"

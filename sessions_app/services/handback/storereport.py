@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rules import Context, find_all
 from sessions_app.domain.rules import Finding as Found
-from sessions_app.models import Finding, Session, Source
 from sessions_app.ruletexts import rule_title
 from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.repair.write import store_write
@@ -21,6 +20,9 @@ from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.sqlite.damage import Check, quick_check
 from sessions_app.stores.sqlite.inspection import ORPHAN_CAP, Orphans, orphans
 from sessions_app.stores.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import Finding, Session, Source
 
 HIDING = (
     "hidden-project",
@@ -128,6 +130,8 @@ def store_hidden(*, whole: OpenStore) -> Iterator[tuple[SessionRows, list[Found]
 
 def hidden_counts(*, source: Source) -> list[tuple[str, str, int]]:
     """(rule, title, sessions) for every store-wide rule that found something in the source's sessions."""
+    from sessions_app.models import Finding
+
     rules = Finding.objects.filter(session__source=source, session__missing_since=None, rule__in=STORE_WIDE)
     counts = Counter(rule for rule, _ in set(rules.values_list("rule", "session_id")))
     return [(rule, rule_title(rule), counts[rule]) for rule in STORE_WIDE if counts[rule]]
@@ -135,6 +139,8 @@ def hidden_counts(*, source: Source) -> list[tuple[str, str, int]]:
 
 def hidden_sessions(*, source: Source, limit: int = 200) -> list[tuple[Session, list[Finding]]]:
     """The source's sessions that its client's list leaves out, newest first, with the findings that say why."""
+    from sessions_app.models import Finding
+
     found = (
         Finding.objects.filter(session__source=source, session__missing_since=None, rule__in=HIDING)
         .select_related("session")

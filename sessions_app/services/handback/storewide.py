@@ -10,16 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, get_args
-
-from django.db.models import Exists, OuterRef
+from typing import TYPE_CHECKING, Literal, get_args
 
 from sessions_app import stores
 from sessions_app.domain.handback.extent import Extent
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.wish import Wish
-from sessions_app.models import Finding, Session, Source
-from sessions_app.services.reading import stored_id
 from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.stores.base import Store, StoreError
 from sessions_app.stores.intake import disarm
@@ -29,6 +25,9 @@ from .copy import store_copy
 from .handing import KINDS, NOT_APPLIED, HandBackRefused, Handed, HandOptions, file_name, patched, unchanged
 from .outlook import Applied, Outlook, applied_to_upload, outlook, outlook_before, together
 from .patch import store_patches
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import Source
 
 type WholeForm = Literal["database", "patch", "undo", "tree"]
 WHOLE_FORMS: tuple[WholeForm, ...] = get_args(WholeForm.__value__)
@@ -42,6 +41,10 @@ def whole_forms_of(kind: str) -> tuple[WholeForm, ...]:
 
 def stuck_count(*, source: Source) -> int:
     """Sessions of a source that safe repairs leave blocked, as they were scanned last."""
+    from django.db.models import Exists, OuterRef
+
+    from sessions_app.models import Finding, Session
+
     not_safe = Finding.objects.filter(session=OuterRef("pk"), severity="blocked").exclude(safety="safe")
     found = Session.objects.filter(source=source)
     blocked = found.filter(Exists(not_safe), health=Session.Health.BLOCKED).count()
@@ -64,6 +67,8 @@ def source_handed(
     *, source: Source, form: WholeForm, options: HandOptions, wish: Wish, now: datetime
 ) -> Iterator[Handed]:
     """All sessions of a source. Raises ``HandBackRefused``."""
+    from sessions_app.services.reading import stored_id
+
     applied = {}
     if not source.live:
         applied = {stored_id(one): applied_to_upload(one) for one in source.sessions.select_related("source")}

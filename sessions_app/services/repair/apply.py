@@ -17,8 +17,9 @@ from sessions_app.services.reading import session_read
 from .bench import Bench, OpenStore, open_source, stored_bench
 from .clients import clients_of
 from .destination import MirrorAlone, OwnFile
-from .history import history_begun, operation_document, repair_write
+from .history import history_begun, repair_write
 from .refusal import RepairRefused, what_changed
+from .report import operation_document
 
 
 def repair_apply(

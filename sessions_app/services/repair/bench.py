@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sessions_app.domain import dialects, planning, rowdoc
 from sessions_app.domain import model as domain
@@ -20,16 +21,15 @@ from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from sessions_app.domain.wire.target import Target, default_target
 from sessions_app.domain.wire.verdict import Verdict
 from sessions_app.domain.wish import NOTHING, Wish
-from sessions_app.models import Session
-from sessions_app.selectors.rows import session_rows
-from sessions_app.services.reading import session_read, stored_id
-from sessions_app.services.scanning import session_scan
 from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.base import Store
 from sessions_app.stores.holders import Holder
 
 from .clients import clients_of, held_words, named
 from .refusal import refusing
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import Session
 
 
 @dataclass(eq=False)
@@ -169,6 +169,10 @@ def session_bench(*, session: Session, wish: Wish | None = None, now: datetime) 
 
     Raises ``RepairRefused`` where it cannot be read.
     """
+    from sessions_app.selectors.rows import session_rows
+    from sessions_app.services.reading import session_read
+    from sessions_app.services.scanning import session_scan
+
     with open_source(session=session, now=now) as whole:
         source = session.source
         if source.live or session.pending or session.imported_at is None:
@@ -183,6 +187,8 @@ def session_bench(*, session: Session, wish: Wish | None = None, now: datetime) 
 def stored_bench(*, session: Session, wish: Wish, now: datetime) -> Iterator[tuple[Bench, OpenStore]]:
     """The rows as the session's store holds them now, for writing, and that store; the mirror is left as it is. Raises
     ``RepairRefused``."""
+    from sessions_app.services.reading import stored_id
+
     with open_source(session=session, now=now) as whole:
         yield Bench(whole.store.read(stored_id(session)), wish, whole, session), whole
 

@@ -18,8 +18,7 @@ from sessions_app.stores.changes import GuardRefused
 
 from .bench import Bench, OpenStore
 from .clients import named
-from .history import operation_document
-from .report import FileReport, SessionOutcome
+from .report import FileReport, SessionOutcome, operation_document
 from .write import store_write
 
 _GROUP = 500

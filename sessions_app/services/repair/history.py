@@ -12,9 +12,9 @@ from typing import Any
 import structlog
 from django.db import IntegrityError, transaction
 
-from sessions_app.domain.repair import Operation
+from sessions_app.domain import values
 from sessions_app.domain.repair import RowChange as Change
-from sessions_app.models import Repair, RowChange, Session, values
+from sessions_app.models import Repair, RowChange, Session
 from sessions_app.services.actor import Actor
 from sessions_app.services.audit import audit_record
 from sessions_app.services.rulesversion import rules_version
@@ -24,20 +24,6 @@ from .destination import Destination
 from .refusal import RepairRefused, refusing
 
 log = structlog.get_logger(__name__)
-
-
-def operation_document(operation: Operation) -> dict[str, Any]:
-    """An operation as the history shows it; its values are in the row changes."""
-    document: dict[str, Any] = values.plain(
-        {
-            "action": operation.action,
-            "subject": operation.subject,
-            "message": operation.message_id,
-            "part": operation.part_id,
-            "why": operation.why,
-        }
-    )
-    return document
 
 
 def history_begun(*, session: Session, path: str, hashes: tuple[str, str], actor: Actor, now: datetime) -> Repair:

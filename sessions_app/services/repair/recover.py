@@ -13,13 +13,7 @@ from sessions_app.stores.journal import Journal
 
 from .destination import file_of
 from .history import applied_mark, failed_mark, mirror_follow
-from .write import journal
-
-
-def journal_recover(*, now: datetime) -> list[str]:
-    """Settle writes that a crash interrupted, by the rows themselves; returns what to tell, a sentence each. Needs no
-    database of ours."""
-    return [recovery.words for recovery in journal(now).recover(stores.open_store)]
+from .write import journal, journal_recover
 
 
 def repairs_recover(*, now: datetime) -> list[str]:

@@ -5,8 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sessions_app.domain import values
 from sessions_app.domain.handback.extent import Extent
-from sessions_app.domain.repair import RowChange
+from sessions_app.domain.repair import Operation, RowChange
+
+
+def operation_document(operation: Operation) -> dict[str, Any]:
+    """An operation as the history shows it; its values are in the row changes."""
+    document: dict[str, Any] = values.plain(
+        {
+            "action": operation.action,
+            "subject": operation.subject,
+            "message": operation.message_id,
+            "part": operation.part_id,
+            "why": operation.why,
+        }
+    )
+    return document
 
 
 @dataclass(slots=True)

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.conf import settings
-
+from sessions_app import stores
 from sessions_app.domain.repair import RowChange
-from sessions_app.models.repairs import new_public_id
-from sessions_app.services.datadir import backups_dir, journal_dir
+from sessions_app.services.datadir import backup_limit, backups_dir, journal_dir
 from sessions_app.stores.backup import Backup, backup_once
 from sessions_app.stores.base import About, Store
-from sessions_app.stores.journal import Journal
+from sessions_app.stores.journal import Journal, new_public_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +32,18 @@ def journal(now: datetime) -> Journal:
     return Journal(journal_dir(), clock=lambda: now)
 
 
+def journal_recover(*, now: datetime) -> list[str]:
+    """Settle writes that a crash interrupted, by the rows themselves; returns what to tell, a sentence each. Needs no
+    database of ours."""
+    return [recovery.words for recovery in journal(now).recover(stores.open_store)]
+
+
 def full_backup(*, store: Store, now: datetime, batch: str = "") -> Backup:
     """One full backup of a database per batch and per day, unless it is over the size limit; the answer says why there
     is none."""
     if store.kind != "sqlite":
         return Backup(None, "Only databases are backed up whole; the restore point holds the changed rows.")
-    return backup_once(store.path, backups_dir(batch), day=now.date(), limit=settings.SUTURE_BACKUP_LIMIT)
+    return backup_once(store.path, backups_dir(batch), day=now.date(), limit=backup_limit())
 
 
 def store_write(

@@ -1,0 +1,60 @@
+"""Which commands there are, in the order and the words in which ``suture`` lists them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A command's line in the overview. ``bare``: it works on files alone, so it starts without Django."""
+
+    group: str
+    words: str
+    bare: bool = False
+
+
+COMMANDS = {
+    "serve": Listed("Look", "Serve the dashboard, with a background worker"),
+    "scan": Listed("Look", "Say what is wrong with stored sessions, and who refuses them", bare=True),
+    "locate": Listed("Look", "Say what a provider's error text means and where it points", bare=True),
+    "lower": Listed("Look", "Write the request body that the next call would send", bare=True),
+    "repair": Listed("Repair", "Repair stored sessions; undo takes it back", bare=True),
+    "dedupe": Listed("Repair", "Collapse tool parts that share a call id", bare=True),
+    "drop": Listed("Repair", "Drop the tool calls of failed turns whose thinking was lost", bare=True),
+    "undo": Listed("Repair", "Take a repair back"),
+    "restore": Listed("Repair", "Put a full backup back in place of a database", bare=True),
+    "bulk-repair": Listed("Repair", "Repair the imported sessions that a filter finds, as one batch"),
+    "export": Listed("Hand over", "Write a session for handing back: database, export, patch, ...", bare=True),
+    "relink": Listed("Hand over", "Show or file sessions that the client does not list", bare=True),
+    "adopt": Listed("Hand over", "Bring sessions into the database that the client reads now", bare=True),
+    "recover": Listed("Hand over", "Save what can be saved of a damaged database", bare=True),
+    "import": Listed("Keep", "Attach sources, and import and scan their sessions"),
+    "sync": Listed("Keep", "Read what changed in attached sources"),
+    "db_worker": Listed("Keep", "Run the background worker alone"),
+    "probe": Listed("Ask the provider", "Ask whether it accepts a session now"),
+    "compact": Listed("Ask the provider", "Summarise a session that its client cannot compact"),
+    "completion": Listed("Set up", "Write the completion of these commands for a shell"),
+}
+
+
+def command(name: str) -> Any:
+    """The command of that name: a ``SutureCommand``, or Django's own kind."""
+    if not COMMANDS[name].bare:
+        import django
+
+        django.setup()
+    return import_module(f"sessions_app.management.commands.{name}").Command()
+
+
+def whole_parser() -> ArgumentParser:
+    """One parser of all commands, for what is made of it."""
+    whole = ArgumentParser(prog="suture")
+    commands = whole.add_subparsers(metavar="COMMAND")
+    for name, listed in COMMANDS.items():
+        found = command(name)
+        getattr(found, "fill", found.add_arguments)(commands.add_parser(name, help=listed.words))
+    return whole
