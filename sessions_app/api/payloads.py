@@ -11,7 +11,7 @@ from ninja import Query, Router
 from sessions_app.selectors.payloads import NoTarget, PayloadOptions, payload, payload_lines
 from sessions_app.selectors.sessions import session_query
 
-from .access import session_for_reading
+from .access import session_for_reading, sessions
 from .auth import VIEW, require
 from .filtering import FILTER, filter_of
 from .problems import Problem, ProblemOut
@@ -93,8 +93,10 @@ def payloads_export(
 ) -> StreamingHttpResponse:
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
-    sessions = session_query(filter_of(request.GET, also=PayloadOptions.__dataclass_fields__))
-    lines = payload_lines(sessions, PayloadOptions(target, thinking, as_stored, canonical, redact))
+    wanted = filter_of(request.GET, also=PayloadOptions.__dataclass_fields__)
+    lines = payload_lines(
+        session_query(wanted, sessions(request)), PayloadOptions(target, thinking, as_stored, canonical, redact)
+    )
     response = StreamingHttpResponse((line.encode() for line in lines), content_type="application/x-ndjson")
     response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'
     return response

@@ -28,7 +28,7 @@ ACTIONS: Mapping[str, str] = {
     "export.made": "{actor} exported {session} as {form}",
     "secret.revealed": "{actor} looked at a masked value in {session}",
     "login.link": "{actor} signed in with a one-time link",
-    "token.made": "{actor} made the API token {name}",
+    "token.made": "{actor} made the API token {name} for {user} with the scopes {scopes}",
     "token.revoked": "{actor} revoked the API token {name}",
     "probe.run": "{actor} asked {target} whether it accepts {session}",
     "session.compacted": "{actor} compacted {session}",

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
+    "token-revoke",
     "scan",
     "preferences",
     "source-attach",
@@ -43,7 +44,7 @@ POST_ONLY = {
     "finding-mind",
     "part-reveal",
 }
-BOTH = {"locate", "located", "bulk", "repair", "relink", "source-adopt"}
+BOTH = {"account", "locate", "located", "bulk", "repair", "relink", "source-adopt"}
 """GET shows, POST does."""
 NOTHING_THERE = {
     "session_id": 10**9,
@@ -56,6 +57,7 @@ NOTHING_THERE = {
     "key": "gone",
     "token": "spent",
     "view_id": 10**9,
+    "token_id": 10**9,
 }
 
 
