@@ -28,6 +28,7 @@ from sessions_app.tasks import job_enqueue
 
 from .access import found, sessions
 from .auth import REPAIR, VIEW, actor, require, token_of
+from .masking import shown
 from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
 from .schemas import BulkIn, BulkOut, BulkPage, BulkPreviewOut, SelectionIn
@@ -89,7 +90,7 @@ def bulk_report(
     require(request, VIEW)
     batch = _batch(request, number)
     if form == "csv":
-        return HttpResponse(report_csv(batch), content_type="text/csv; charset=utf-8")
+        return HttpResponse(shown(request, report_csv(batch)), content_type="text/csv; charset=utf-8")
     return list(report_rows(batch))
 
 

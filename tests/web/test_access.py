@@ -150,7 +150,6 @@ def test_who_may_only_look_sees_every_page_and_changes_nothing(
 
 def test_a_form_without_its_token_is_refused_with_a_way_on(blocked: Session) -> None:
     strict = Client(enforce_csrf_checks=True)
-    strict.login(username="nobody", password="nothing")
     answer = strict.post("/login/", {"username": "alice", "password": "alice"})
     assert answer.status_code == 403
     assert "send the form once more" in folded(answer.content.decode())
