@@ -14,7 +14,18 @@ from django.utils import timezone
 
 from sessions_app.api.app import api
 from sessions_app.domain.wish import Wish
-from sessions_app.models import ApiToken, Compaction, Part, Repair, SavedView, Scope, Source
+from sessions_app.models import (
+    ApiToken,
+    Compaction,
+    Part,
+    PastedError,
+    Repair,
+    SavedView,
+    Scope,
+    Session,
+    Source,
+    Verdict,
+)
 from sessions_app.services.access import token_create
 from sessions_app.services.actor import Actor
 from sessions_app.services.bulk import Selection, bulk_start
@@ -81,6 +92,7 @@ WEB: dict[str, tuple[str, str]] = {
         ("GET", LOOK),
     ),
     **dict.fromkeys(("view-save", "view-change", "view-delete", "token-revoke", "scan"), ("POST", LOOK)),
+    "located": ("GET", LOOK),
     "bulk": ("GET", MEND),
     **dict.fromkeys(
         (
@@ -233,6 +245,19 @@ def test_a_token_of_another_source_reaches_nothing_of_this_one(gone: bool, world
             assert [item["id"] for item in items] == ([other.pk] if what == "GET sources" and not gone else []), what
 
 
+def test_an_error_text_leads_a_token_to_sessions_of_its_sources_only(world: World) -> None:
+    session = Session.objects.get(pk=world.ids["sid"])
+    refused = Verdict.objects.filter(session=session, accepted=False).first()
+    assert refused is not None
+    body = {"error": refused.violations[0]["error"]}
+    mine = bearer(world.owner, READ, sources=[session.source])
+
+    assert [place["session"] for place in world.ask(mine, "POST locate", body).json()["places"]] == [session.pk]
+    other = bearer(world.owner, READ, sources=[elsewhere("other")])
+    found = world.ask(other, "POST locate", body).json()
+    assert (found["places"], found["sessions"]) == ([], [])
+
+
 def test_a_token_of_a_source_reaches_what_is_in_it(world: World) -> None:
     source = Source.objects.get(pk=world.ids["number"])
     asking = bearer(world.owner, *Scope, sources=[source])
@@ -249,11 +274,12 @@ def given(world: World) -> dict[str, Any]:
     part = Part.objects.filter(session=world.ids["sid"]).first()
     now = timezone.now()
     view = SavedView.objects.create(name="v", query="health=blocked", created_at=now, owner=world.owner)
+    pasted = PastedError.objects.create(key="k" * 22, text="x", created_at=now)
     token = ApiToken.objects.create(user=world.owner, name="mine", digest="x", created_at=now)
     return {
         "session_id": world.ids["sid"], "source_id": world.ids["number"], "part_id": part and part.pk,
         "public_id": Repair.objects.get().public_id, "number": world.ids["batch"], "index": 0, "form": "csv",
-        "view_id": view.pk, "token_id": token.pk,
+        "view_id": view.pk, "token_id": token.pk, "key": pasted.key,
     }  # fmt: skip
 
 

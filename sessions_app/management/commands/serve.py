@@ -89,7 +89,7 @@ class Command(SutureCommand):
         link = self._welcome(served)
         if served.local:
             user, now = local_user_ensure(), timezone.now()
-            token = local_token_renew(user=user, now=now, place=directory, alone=work.alone)
+            token = local_token_renew(user=user, now=now, place=Path(settings.SUTURE_DATA_DIR), alone=work.alone)
             self.tell(f"API token: {token}")
         self.tell("Stop with Ctrl-C.")
         self.stdout.flush()
