@@ -18,9 +18,13 @@ from sessions_app.services.database import database_prepare
 
 class Command(SutureCommand):
     help = "Make, list and revoke tokens of the REST API."
+    examples = (
+        ("suture token create nightly --scope read --scope repair", "for a program that lists and repairs"),
+        ("suture token list", "what opens something, and when it was last used"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        acts = parser.add_subparsers(dest="act", required=True, metavar="create|list|revoke")
+        acts = parser.add_subparsers(dest="act", required=True, metavar="create|list|revoke", help="what to do")
         create = acts.add_parser("create", help="make a token and print it, once")
         create.add_argument("name", help="by which it is known in lists")
         create.add_argument("--user", default=LOCAL_USER, help="whose it is (default: the user of serve on loopback)")
