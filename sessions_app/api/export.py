@@ -15,12 +15,13 @@ from sessions_app.services.handback.handing import Form, HandBackRefused, HandOp
 
 from .access import session_for_reading
 from .auth import actor
+from .masking import may_reveal
 from .problems import Problem, ProblemOut
 from .schemas import Id, Safety
 
 router = Router(tags=["export"])
 
-_STATUS = {"form": 409, "nothing": 409, "store": 503}
+_STATUS = {"form": 409, "nothing": 409, "store": 503, "masked": 403}
 _FILES = {
     "responses": {
         200: {
@@ -59,10 +60,11 @@ def session_export(
     fresh ids. ``patch``: SQL for ``sqlite3 opencode.db < patch.sql`` that repairs the session in one transaction, and
     changes nothing where a row is not what it was; ``undo`` takes it back. ``database``, ``tree``: a copy of the whole
     store with this session repaired; log-ins are blanked. ``report``: Markdown for a ticket. ``bundle``: the rows with
-    every text masked."""
+    every text masked. For callers who may not repair, what looks like a key is masked in ``rows``, ``export`` and
+    ``report``; the forms that are written back whole are refused."""
     session = session_for_reading(request, sid)
     now = timezone.now()
-    options = HandOptions(repaired=repaired, fresh=ids == "fresh", children=children)
+    options = HandOptions(repaired=repaired, fresh=ids == "fresh", children=children, masked=not may_reveal(request))
     wish = Wish.of(safety=safety)
     try:
         with session_handed(session=session, form=form, options=options, wish=wish, now=now) as made:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
 UNKNOWN_CALLER = (
-    "Send a valid token as Authorization: Bearer TOKEN (suture serve prints one that lasts until its next start), "
+    "Send a valid token as Authorization: Bearer TOKEN (suture token create makes one, suture serve prints one), "
     "or sign in to the dashboard."
 )
 

@@ -10,7 +10,7 @@ from ninja import Query, Router
 from sessions_app.models import Finding, Verdict
 from sessions_app.selectors.sessions import SessionDetail, SessionRow, session_detail, session_page
 
-from .access import session_for_reading
+from .access import session_for_reading, sessions
 from .auth import VIEW, require
 from .filtering import FILTER, filter_of
 from .problems import ProblemOut
@@ -28,7 +28,7 @@ def sessions_list(
     """The sessions that match, a page at a time; a page beyond the end is the last one."""
     require(request, VIEW)
     wanted = filter_of(request.GET, also=("page", "per_page"))
-    shown = session_page(wanted, page, per_page)
+    shown = session_page(wanted, page, per_page, among=sessions(request))
     return {
         "items": shown.rows,
         "page": shown.number,

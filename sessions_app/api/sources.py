@@ -18,8 +18,8 @@ from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.tasks import job_enqueue
 
-from .access import found
-from .auth import SOURCES, VIEW, actor, require
+from .access import found, sources
+from .auth import SOURCES, VIEW, actor, require, require_all_sources
 from .problems import Problem, ProblemOut
 from .schemas import AttachIn, Id, JobOut, SourceJobOut, SourceOut
 
@@ -50,7 +50,7 @@ _BODY = {
 def sources_list(request: HttpRequest) -> Any:
     """All sources, the newest first."""
     require(request, VIEW)
-    return list(Source.objects.all())
+    return list(sources(request))
 
 
 @router.post(
@@ -63,6 +63,7 @@ def source_create(request: HttpRequest) -> Any:
     """Attach a path of this machine (JSON), or upload a file (multipart). Its sessions are listed at once and read in
     the background."""
     require(request, SOURCES)
+    require_all_sources(request)
     try:
         source, job = _upload(request) if request.content_type == "multipart/form-data" else _attach(request)
     except StoreError as problem:
@@ -82,7 +83,7 @@ def begun(source: Source, job: ImportJob) -> Status[dict[str, Any]]:
 def source_read_again(request: HttpRequest, number: Id) -> Any:
     """Read what changed in a source since it was last read, in the background."""
     require(request, SOURCES)
-    job = source_sync(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
+    job = source_sync(source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api")
     job_enqueue(job)
     job.refresh_from_db()
     return Status(202, job)
@@ -93,7 +94,7 @@ def source_remove(request: HttpRequest, number: Id) -> Any:
     """Delete what was imported from it, and of an upload the stored copy, for good. An attached file itself is left
     alone."""
     require(request, SOURCES)
-    source_delete(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
+    source_delete(source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api")
     return Status(204, None)
 
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field
 
-from sessions_app.api.access import found, session_for_reading, session_for_repair
-from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require
+from sessions_app.api.access import found, session_for_reading, session_for_repair, sources
+from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require, require_all_sources
 from sessions_app.api.problems import Problem, ProblemOut
 from sessions_app.api.repairs import refused, repair_document
 from sessions_app.api.schemas import Id, RepairOut, SourceJobOut
@@ -18,7 +18,6 @@ from sessions_app.api.sources import begun
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.domain.wish import Wish
-from sessions_app.models import Source
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.actor import Actor
 from sessions_app.services.handback.recovery import source_recover
@@ -115,7 +114,7 @@ class AdoptedOut(Schema):
 def source_store(request: HttpRequest, number: Id) -> Any:
     """SQLite's quick_check, rows that belong to no session, and sessions that the client does not list."""
     require(request, VIEW)
-    source = found(Source, pk=number)
+    source = found(sources(request), pk=number)
     hidden = [
         {
             "session": one.pk,
@@ -150,9 +149,10 @@ def source_save(request: HttpRequest, number: Id) -> Any:
     """Save what can be saved into a new file, which becomes a source of its own; its note counts the rows lost. The old
     file is only read."""
     require(request, SOURCES)
+    require_all_sources(request)
     try:
         source, job, _ = source_recover(
-            source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api"
+            source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api"
         )
     except StoreError as problem:
         raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
@@ -169,7 +169,7 @@ def source_tidied(request: HttpRequest, number: Id) -> Any:
     require(request, REPAIR)
     try:
         repair, rows = source_tidy(
-            source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api"
+            source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api"
         )
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
@@ -187,8 +187,8 @@ def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
     require(request, REPAIR)
     try:
         outcomes, job = source_adopt(
-            source=found(Source, pk=number),
-            into=found(Source, pk=body.into),
+            source=found(sources(request), pk=number),
+            into=found(sources(request), pk=body.into),
             session_ids=body.sessions,
             actor=actor(request),
             now=timezone.now(),

@@ -35,6 +35,7 @@ COMMANDS = {
     "import": Listed("Keep", "Attach sources, and import and scan their sessions"),
     "sync": Listed("Keep", "Read what changed in attached sources"),
     "db_worker": Listed("Keep", "Run the background worker alone"),
+    "token": Listed("Keep", "Make, list and revoke tokens of the REST API"),
     "probe": Listed("Ask the provider", "Ask whether it accepts a session now"),
     "compact": Listed("Ask the provider", "Summarise a session that its client cannot compact"),
     "completion": Listed("Set up", "Write the completion of these commands for a shell"),

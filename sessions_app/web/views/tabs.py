@@ -13,9 +13,9 @@ from sessions_app.domain.dialects import named
 from sessions_app.models import Line, Message
 from sessions_app.selectors.history import repair_page
 from sessions_app.selectors.timeline import session_outline
-from sessions_app.services.handback.handing import WORDS, forms_of
+from sessions_app.services.handback.handing import WORDS, WRITTEN_BACK, forms_of
 from sessions_app.web.findingcards import answers, finding_cards
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number
+from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, load_session, page_number
 from sessions_app.web.pager import numbered_pager, step_pager
 from sessions_app.web.shell import session_shell
 
@@ -82,5 +82,7 @@ def more(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     forms = forms_of(session.source.kind, session.dialect)
     if not shell["detail"].safe_count:
         forms = tuple(form for form in forms if form not in ("patch", "undo"))
+    if not request.user.has_perm(REPAIR):
+        forms = tuple(form for form in forms if form not in WRITTEN_BACK)
     exports = [(WORDS[form], f"{address}?as={form}") for form in forms]
     return render(request, "sessions/more.html", shell | {"exports": exports})
