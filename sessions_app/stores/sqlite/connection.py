@@ -7,6 +7,7 @@ view.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -118,11 +119,38 @@ def open_reader(path: Path) -> sqlite3.Connection:
         raise explained(error, path) from error
 
 
+type FileIdentity = tuple[int, int] | None
+"""Device and inode, which tell a file from another that is put in its place; None where there is none."""
+
+
+def identity(path: Path) -> FileIdentity:
+    """Which file is at ``path`` now."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+def open_identified(path: Path) -> tuple[sqlite3.Connection, FileIdentity]:
+    """``open_reader``, and which file it has open. Raises ``StoreError``."""
+    for _ in range(3):
+        before = identity(path)
+        connection = open_reader(path)
+        if identity(path) == before:
+            return connection, before
+        connection.close()
+    raise StoreError("busy", path, "The file is replaced again and again.", "Try again in a moment.")
+
+
 def open_writer(path: Path) -> sqlite3.Connection:
-    """A connection for one guarded write: foreign keys on, durable commits. Raises ``StoreError``."""
+    """A connection for one guarded write: durable commits, and what belongs to what is checked by ``kinship``.
+
+    Raises ``StoreError``.
+    """
     try:
         connection = _opened(path, "mode=rw")
-        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("PRAGMA synchronous = FULL")
     except sqlite3.Error as error:
         raise explained(error, path) from error
@@ -140,6 +168,7 @@ def time_limit(connection: sqlite3.Connection, seconds: float) -> Iterator[None]
         connection.set_progress_handler(None, 0)
 
 
+@functools.lru_cache(maxsize=1_000)
 def quoted(name: str) -> str:
     """A name as a SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

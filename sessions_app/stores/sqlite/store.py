@@ -21,7 +21,7 @@ from sessions_app.stores.base import (
 )
 from sessions_app.stores.holders import Holder, database_files, holders
 
-from .connection import escaping_text, explained, open_reader, quoted, time_limit
+from .connection import escaping_text, explained, open_identified, quoted, time_limit
 from .schema import Schema, Table, probe
 from .writer import write
 
@@ -42,7 +42,7 @@ class SqliteStore(Store):
     def __init__(self, path: Path, read_seconds: float = READ_SECONDS) -> None:
         super().__init__(path)
         self.read_seconds = read_seconds
-        self.connection = open_reader(path)
+        self.connection, self.identity = open_identified(path)
         self.on_close(self.connection.close)
         try:
             self.schema: Schema = probe(self.connection)
@@ -121,7 +121,7 @@ class SqliteStore(Store):
         return holders(database_files(self.path))
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
-        return write(self.path, net, expect, at, read=self.read, restoring=self.restoring)
+        return write(self.path, net, expect, at, read=self.read, opened=self.identity, restoring=self.restoring)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
