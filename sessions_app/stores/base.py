@@ -205,7 +205,7 @@ class Store(ABC):
             # The rows are written. Where the journal's disk is full now, the entry stays "prepared", which the next
             # start settles by the rows; it must not become "failed".
             with suppress(OSError):
-                journal.commit(entry.id)
+                journal.commit(entry.id, at)
         at("marked")
         return Applied(entry.id, net, seconds)
 

@@ -299,7 +299,7 @@ def test_an_undo_never_takes_or_leaves_what_the_client_put_under_a_new_message(
 
 
 def test_a_repair_that_could_not_be_undone_is_refused_before_it_is_written(database: Path, journal: Journal) -> None:
-    rows, orphan = orphaned(database)
+    rows, _ = orphaned(database)
     before = everything(database)
     adopting = RowChange("message", {"id": "msg_none"}, None, {**rows.messages[0], "id": "msg_none"})
 
