@@ -21,6 +21,7 @@ from sessions_app.stores.base import (
 )
 from sessions_app.stores.holders import Holder, database_files, holders
 
+from .binding import bound, where
 from .connection import escaping_text, explained, open_identified, quoted, time_limit
 from .schema import Schema, Table, probe
 from .writer import write
@@ -89,8 +90,8 @@ class SqliteStore(Store):
         real = self.schema.real(table)
         if real is None:
             return None
-        where = " AND ".join(f"{quoted(column)} IS ?" for column in key)
-        found = self.query(f"{real.select()} WHERE {where} LIMIT 2", tuple(key.values()))
+        condition, values = where(key)
+        found = self.query(f"{real.select()} WHERE {condition} LIMIT 2", values)
         return dict(zip(real.columns, found[0], strict=True)) if len(found) == 1 else None
 
     def mark(self) -> Mark:
@@ -200,10 +201,11 @@ class SqliteStore(Store):
             return []
         part = self.schema.tables["part"]
         name = "rowid" if part.has_rowid else "id"
+        mark, value = bound(session_id)
         found = self.query(
-            f"SELECT part.{name} FROM message JOIN part ON part.message_id = message.id WHERE message.session_id IS ?1"
-            f" EXCEPT SELECT {name} FROM part WHERE session_id IS ?1",
-            (session_id,),
+            "SELECT part.{0} FROM message JOIN part ON part.message_id = message.id WHERE message.session_id IS {1}"
+            " EXCEPT SELECT {0} FROM part WHERE session_id IS {1}".format(name, mark.replace("?", "?1")),
+            (value,),
         )
         return [row for (value,) in found for row in self._rows(part, name, value)]
 
@@ -233,9 +235,10 @@ class SqliteStore(Store):
 
     def _rows(self, table: Table, column: str, value: Any) -> list[Row]:
         """Rows with this value in this column; where the file is damaged, those that can still be read."""
-        sql = f"{table.select()} WHERE {quoted(column)} IS ?"  # IS: an id may be NULL in a damaged or hostile file
+        # IS: an id may be NULL in a damaged or hostile file, or text that is not UTF-8.
+        condition, values = where({column: value})
         try:
-            rows = self._fetch(sql, (value,))
+            rows = self._fetch(f"{table.select()} WHERE {condition}", values)
         except sqlite3.DatabaseError as error:
             if (error.sqlite_errorcode & 0xFF) not in (
                 sqlite3.SQLITE_CORRUPT,
@@ -252,7 +255,8 @@ class SqliteStore(Store):
         if column == "rowid" or not table.has_rowid:
             raise explained(first, self.path) from first
         found: list[tuple[Any, ...]] = []
-        for (rowid,) in self.query(f"SELECT rowid FROM {quoted(table.name)} WHERE {quoted(column)} IS ?", (value,)):
+        condition, values = where({column: value})
+        for (rowid,) in self.query(f"SELECT rowid FROM {quoted(table.name)} WHERE {condition}", values):
             try:
                 found += self._fetch(f"{table.select()} WHERE rowid = ?", (rowid,))
             except sqlite3.DatabaseError as error:
