@@ -30,6 +30,9 @@ from .sqlite.store import SqliteStore
 SIZE_LIMIT = 2 * 1024**3
 """Larger databases are not backed up in full unless the setting says so; restore points of the rows are always kept."""
 
+ORIGIN = ".of"
+"""Beside backups: the file that holds the path of the database they are of."""
+
 _PAGES = 2_000
 
 
@@ -74,6 +77,7 @@ def backup_once(
         with _place_held(dest.parent, seconds):
             if dest.exists():  # another process has made it meanwhile
                 return Backup(dest)
+            (dest.parent / ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
             for leftover in dest.parent.glob(".*.partial*"):  # of a process that was killed
                 leftover.unlink(missing_ok=True)
             free = shutil.disk_usage(dest.parent).free
@@ -162,6 +166,7 @@ def restore(
     backup is damaged or not opencode's or of another database, or another process has ``path`` open (unless forced).
     """
     _check_backup(backup)
+    _check_target(path, force)
     open_by = holders(database_files(path))
     if open_by and not force:
         names = ", ".join(f"{holder.command or 'a process'} ({holder.pid})" for holder in open_by)
@@ -170,6 +175,7 @@ def restore(
         _check_kin(backup, path)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     previous = directory / f"before-restore-{now.strftime('%Y%m%d-%H%M%S-%f')}.db"
+    previous.with_suffix(ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
     if not path.exists():
         _set_aside(path, previous)
         backup_sqlite(backup, path, seconds=seconds)
@@ -206,6 +212,27 @@ def _check_backup(backup: Path) -> None:
     if check.state != "ok":
         reason = check.messages[0] if check.messages else "the check took too long"
         raise StoreError("corrupt", backup, f"The backup is not sound: {reason}.", "Choose another one.")
+
+
+def _check_target(path: Path, force: bool) -> None:
+    """Refuse to replace what is no database of opencode's: another program's database or a file of another kind."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise StoreError(
+            "not-a-store", path, "This is no file; a backup can only replace a database.", "Name the file."
+        )
+    try:
+        SqliteStore(path).close()
+    except StoreError as error:
+        # A damaged database is what a backup is for; one that is sound and not opencode's is somebody else's.
+        strange = error.kind == "not-a-store" and (error.__cause__ is None or path.suffix not in _SUFFIXES)
+        if strange and not force:
+            words = "What would be replaced is no database of opencode's."
+            raise StoreError("not-a-store", path, words, "Check the path, or force the restore.") from error
+
+
+_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 
 
 def _check_kin(backup: Path, path: Path) -> None:

@@ -185,6 +185,26 @@ class Journal:
                 if entry.undoes and self._mark_undone(entry)
             ]
 
+    def prune(self, *, newest: int, oldest: datetime, dry_run: bool = False) -> list[Entry]:
+        """Delete restore points that are not kept, and give them without their rows: of repairs that were taken back or
+        never written, and those finished before ``oldest``; of each store the ``newest`` so many stay whatever they
+        are, and what is unsettled stays too. Nothing while another process is writing."""
+        if not self.directory.is_dir():
+            return []
+        with self._lock(exclusive=True) as free:
+            if not free:
+                return []
+            due = []
+            seen: dict[str, int] = {}
+            for entry in reversed([replace(entry, changes=()) for entry in self.entries()]):
+                rank = seen[entry.path] = seen.get(entry.path, 0) + 1
+                old = (entry.finished_at or entry.prepared_at) < oldest.isoformat()
+                if rank > newest and (entry.state in ("undone", "failed") or (entry.state == "committed" and old)):
+                    due.append(entry)
+            for entry in due if not dry_run else ():
+                self._file(entry.id).unlink(missing_ok=True)
+            return due
+
     def _left(self, state: EntryState) -> list[Entry]:
         """The entries in this state, oldest first, of committed ones the undos alone."""
         return [entry for entry in self.entries() if entry.state == state and (state == "prepared" or entry.undoes)]

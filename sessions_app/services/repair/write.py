@@ -11,7 +11,7 @@ from sessions_app.domain.repair import RowChange
 from sessions_app.services.datadir import backup_limit, backups_dir, journal_dir
 from sessions_app.stores.backup import Backup, backup_once
 from sessions_app.stores.base import About, Store
-from sessions_app.stores.journal import Journal, new_public_id
+from sessions_app.stores.journal import Journal, Recovery, new_public_id
 
 
 @dataclass(frozen=True, slots=True)
