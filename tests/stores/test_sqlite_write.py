@@ -385,6 +385,30 @@ def test_an_unknown_or_missing_column_is_refused(database: Path, journal: Journa
         store.apply([replaced(part, data="{}")], journal=journal)
 
 
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (("data text", "data text GENERATED ALWAYS AS (raw)"), "column data of table part is generated"),
+        (("message_id text", "message text"), "table part has no column message_id"),
+    ],
+)
+def test_a_column_that_is_generated_or_missing_is_named_and_nothing_is_written(
+    database: Path, journal: Journal, change: tuple[str, str], cause: str
+) -> None:
+    with SqliteStore(database) as store:
+        session = next(store.sessions())
+    run(database, "DROP TABLE part")
+    columns = "id text PRIMARY KEY, message_id text, session_id text, time_created int, data text, raw text"
+    run(database, f"CREATE TABLE part ({columns.replace(*change)})")
+
+    with SqliteStore(database) as store, pytest.raises(StoreError, match=cause) as caught:
+        store.apply([replaced(session, "session", title="new")], journal=journal)
+
+    assert caught.value.kind == "schema"
+    with SqliteStore(database) as store:
+        assert [problem.reason for problem in store.problems] == [f"The {cause}{', not stored' * ('gen' in cause)}."]
+
+
 def test_a_value_that_sqlite_would_store_differently_is_refused(database: Path, journal: Journal) -> None:
     rows = newest(database)
     with open_store(database) as store, pytest.raises(GuardRefused, match="as planned"):

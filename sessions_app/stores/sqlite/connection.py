@@ -86,8 +86,17 @@ _KINDS: dict[int, tuple[ErrorKind, str, str]] = {
 def explained(error: sqlite3.Error, path: Path) -> StoreError:
     """A ``StoreError`` with the kind, the words and the next step for what SQLite says."""
     code = getattr(error, "sqlite_errorcode", None)
-    kind, words, next_step = _KINDS.get((code or 0) & 0xFF, ("schema", "The database cannot be read as expected.", ""))
+    kind, words, next_step = _KINDS.get((code or 0) & 0xFF, _named(str(error)))
     return StoreError(kind, path, f"{words} (SQLite: {error})", next_step)
+
+
+def _named(said: str) -> tuple[ErrorKind, str, str]:
+    """The cause where SQLite has one code for many."""
+    if "no such column" in said or "no such table" in said:
+        return "schema", "The database lacks a column or table that opencode's databases have.", ""
+    if "generated column" in said:
+        return "schema", "A column that would be written is generated; in opencode's databases it is stored.", ""
+    return "schema", "The database cannot be read as expected.", ""
 
 
 def open_reader(path: Path) -> sqlite3.Connection:

@@ -56,6 +56,7 @@ class SqliteStore(Store):
                     "This is a SQLite database, but not one of opencode's: it has no sessions.",
                     "Check that the right file was chosen.",
                 )
+            self.problems += [Problem("schema", f"The {fault}.") for fault in self.schema.faults]
         except sqlite3.Error as error:
             self.close()
             raise explained(error, path) from error
@@ -122,6 +123,13 @@ class SqliteStore(Store):
         return holders(database_files(self.path))
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
+        if faults := self.schema.faults:
+            raise StoreError(
+                "schema",
+                self.path,
+                f"The {faults[0]}, so what is stored cannot be told for sure; nothing is written.",
+                "Have the client that made it bring its tables up to date, or restore a backup.",
+            )
         return write(self.path, net, expect, at, read=self.read, opened=self.identity, restoring=self.restoring)
 
     @contextmanager
