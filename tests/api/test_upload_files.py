@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.test import Client
 
 pytestmark = pytest.mark.django_db
@@ -53,3 +54,16 @@ def test_every_file_of_a_refused_upload_is_closed(
     assert kept[0].status_code in (400, 404, 413, 422)
     assert open_uploads() == []
     assert list(tmp_path.glob("*.upload*")) == []
+
+
+def test_a_locked_database_of_our_own_is_503_and_says_so(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*_: object, **__: object) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr("sessions_app.api.sources.found", locked)
+
+    answer = visitor.post(f"{URL}/1/sync")
+
+    assert answer.status_code == 503
+    assert "Suture's own database" in answer.json()["detail"]
+    assert answer.headers["Retry-After"]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -335,6 +336,49 @@ def test_killed_while_undoing_the_next_start_brings_history_and_mirror_to_the_fi
     if not done:
         repair_undo(repair=repair, actor=ANN, now=NOW)
         assert content(poisoned.source.file) == before
+
+
+def locked_for(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Suture's own database refuses the next writes of a repair."""
+    real, left = Repair.save, [None] * times
+
+    def save(self: Repair, *args: object, **given: object) -> None:
+        if left:
+            left.pop()
+            raise OperationalError("database is locked")
+        real(self, *args, **given)
+
+    monkeypatch.setattr(Repair, "save", save)
+
+
+def test_a_lock_on_our_own_database_is_waited_for_once_and_named(poisoned, monkeypatch):
+    before = content(poisoned.source.file)
+    locked_for(monkeypatch, 2)
+    with pytest.raises(RepairRefused, match=r"own database .*database is locked") as refused:
+        apply(poisoned)
+    assert refused.value.kind == "store"
+    assert content(poisoned.source.file) == before
+
+    locked_for(monkeypatch, 1)
+    assert apply(poisoned).state == "applied"
+
+
+def test_a_lock_after_the_rows_are_written_leaves_a_repair_that_is_settled_later(poisoned, monkeypatch):
+    before = content(poisoned.source.file)
+    with monkeypatch.context() as patched:
+        patched.setattr(history_of_repairs, "applied_mark", locked)
+        repair = apply(poisoned)
+    assert "locked" in repair.verification["problem"]
+    assert content(poisoned.source.file) != before
+
+    repairs_recover(now=NOW)
+
+    repair = Repair.objects.get()
+    assert (repair.state, repair.verification["as_planned"]) == ("applied", True)
+
+
+def locked(**given: object) -> None:
+    raise OperationalError("database is locked")
 
 
 def killed(**given: object) -> None:
