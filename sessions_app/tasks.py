@@ -14,7 +14,7 @@ from django.tasks import task
 from django.utils import timezone
 
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
-from sessions_app.services import bulkrun, compacting, importing, jobs, keeping, scanning
+from sessions_app.services import bulkrun, compacting, importing, jobs, pruning, scanning
 from sessions_app.services.repair import recover
 from sessions_app.services.repair.write import journal_recover
 
@@ -81,7 +81,7 @@ def reap() -> None:
 
 def prune() -> None:
     """Once a day: delete what the settings no longer keep."""
-    keeping.keeping_prune(now=timezone.now())
+    pruning.keeping_prune(now=timezone.now())
 
 
 def _take_up(*, alone: bool = False) -> list[Job]:

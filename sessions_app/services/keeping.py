@@ -1,26 +1,17 @@
-"""What is kept beside the agents' files, and for how long: backups, restore points, task results, web sessions
-(docs/settings.md)."""
+"""What can be put back: full backups and restore points. Needs no database of ours, and nothing of Django."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.contrib.sessions.models import Session as WebSession
-from django.db.models import QuerySet
-from django_tasks_db.models import DBTaskResult
-
 from sessions_app.stores.journal import Entry
-from sessions_app.stores.keeping import KeptBackup, backup_remove, backups_due, kept_backups, leftovers, place_of
+from sessions_app.stores.keeping import KeptBackup, kept_backups, place_of
 
-from .database import database_is_there
-from .datadir import backups_dir, data_dir
+from .datadir import backups_dir
 from .repair.write import journal
-
-_HALF_MADE = ("backups/*/.*.partial*", "backups/*/*/.*.partial*", "*.upload.*", "tmp*.upload*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +49,6 @@ class RestorePoint:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """What was deleted, or would be. ``files`` are half-made ones that killed processes left."""
-
-    backups: list[KeptBackup]
-    restore_points: list[str]
-    files: list[Path]
-    tasks: int
-    web_sessions: int
-
-    @property
-    def size(self) -> int:
-        """Bytes of the backups."""
-        return sum(backup.size for backup in self.backups)
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "backups": [backup_document(backup) for backup in self.backups],
-            "restore_points": self.restore_points,
-            "files": [str(file) for file in self.files],
-            "tasks": self.tasks,
-            "web_sessions": self.web_sessions,
-            "bytes": self.size,
-        }
-
-
 def backup_document(backup: KeptBackup) -> dict[str, Any]:
     """A backup as JSON has it."""
     return {
@@ -107,37 +72,3 @@ def restore_points(now: datetime, of: Path | None = None) -> list[RestorePoint]:
     """What the journal holds, newest first; of one store where one is named."""
     found = [RestorePoint.of(entry) for entry in journal(now).entries()]
     return [point for point in reversed(found) if of is None or point.path == str(of.absolute())]
-
-
-def keeping_prune(*, now: datetime, dry_run: bool = False) -> Pruned:
-    """Delete what the settings no longer keep."""
-    newest, oldest = settings.SUTURE_KEEP_BACKUPS, now - timedelta(days=settings.SUTURE_KEEP_BACKUP_DAYS)
-    backups = backups_due(kept_backups(backups_dir()), newest=newest, oldest=oldest)
-    points = journal(now).prune(
-        newest=settings.SUTURE_KEEP_RESTORE_POINTS,
-        oldest=now - timedelta(days=settings.SUTURE_KEEP_RESTORE_POINT_DAYS),
-        dry_run=dry_run,
-    )
-    files = leftovers(data_dir(), now, _HALF_MADE)
-    rows = _rows_due(now)
-    counts = [query.count() for query in rows]
-    if not dry_run:
-        for backup in backups:
-            backup_remove(backup, backups_dir())
-        for file in files:
-            file.unlink(missing_ok=True)
-        for query in rows:
-            query.delete()
-    tasks, web_sessions = counts or (0, 0)
-    return Pruned(backups, [point.id for point in points], files, tasks, web_sessions)
-
-
-def _rows_due(now: datetime) -> list[QuerySet[Any]]:
-    """Task results and web sessions that are over, where there is a database of ours."""
-    if not database_is_there():
-        return []
-    oldest = now - timedelta(days=settings.SUTURE_KEEP_TASK_DAYS)
-    return [
-        DBTaskResult.objects.finished().filter(finished_at__lt=oldest),
-        WebSession.objects.filter(expire_date__lt=now),
-    ]

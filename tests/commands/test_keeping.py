@@ -10,7 +10,8 @@ import pytest
 from django.contrib.sessions.models import Session as WebSession
 from django.utils import timezone
 
-from sessions_app.services.keeping import keeping_prune, restore_points
+from sessions_app.services.keeping import restore_points
+from sessions_app.services.pruning import keeping_prune
 
 
 @pytest.mark.django_db

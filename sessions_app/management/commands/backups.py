@@ -12,6 +12,10 @@ from sessions_app.services.keeping import backup_document, backups_kept
 
 class Command(SutureCommand):
     help = "List the full backups, newest first; put one back with: suture restore BACKUP PATH."
+    examples = (
+        ("suture backups", "every full backup"),
+        ("suture backups customer.db --json", "those of one database, for programs"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", nargs="?", metavar="PATH", help="only those of this database")

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sessions_app.management.base import SutureCommand
-from sessions_app.services.keeping import keeping_prune
+from sessions_app.services.pruning import keeping_prune
 
 
 class Command(SutureCommand):
     help = "Delete old backups, restore points and task results, as the settings say. The worker does it daily."
+    examples = (("suture prune --dry-run", "what would be deleted"),)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--dry-run", action="store_true", help="say what would be deleted; delete nothing")

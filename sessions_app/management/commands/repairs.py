@@ -13,6 +13,10 @@ from sessions_app.services.keeping import restore_points
 
 class Command(SutureCommand):
     help = "List the repairs that were written to files, newest first; take one back with: suture undo REPAIR."
+    examples = (
+        ("suture repairs", "every repair that was written to a file"),
+        ("suture repairs customer.db --json", "those of one store, for programs"),
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", nargs="?", metavar="PATH", help="only those of this store")
