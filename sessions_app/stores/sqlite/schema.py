@@ -86,7 +86,9 @@ class Schema:
         found = []
         for name, needed in _NEEDED.items():
             table = self.tables.get(name)
-            for column in needed if table is not None else ():
+            if table is None:
+                continue
+            for column in needed:
                 if column in table.generated:
                     found.append(f"column {column} of table {name} is generated, not stored")
                 elif column not in table.columns:
