@@ -57,6 +57,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "sessions_app.web.middleware.never_stored",
+    "sessions_app.uploads.uploads_closed",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -209,6 +210,13 @@ SUTURE_ATTACH_ROOTS = env.listing(
 """Folders below which files of this machine may be attached: everything where only this machine is served, else what is
 named."""
 SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
+
+# What is kept, and how long (docs/settings.md).
+SUTURE_KEEP_BACKUPS = env.integer("SUTURE_KEEP_BACKUPS", 5, minimum=1)
+SUTURE_KEEP_BACKUP_DAYS = env.integer("SUTURE_KEEP_BACKUP_DAYS", 30, minimum=1)
+SUTURE_KEEP_RESTORE_POINTS = env.integer("SUTURE_KEEP_RESTORE_POINTS", 50, minimum=1)
+SUTURE_KEEP_RESTORE_POINT_DAYS = env.integer("SUTURE_KEEP_RESTORE_POINT_DAYS", 180, minimum=1)
+SUTURE_KEEP_TASK_DAYS = env.integer("SUTURE_KEEP_TASK_DAYS", 14, minimum=1)
 """Bytes of a database up to which a full backup is made before a repair (docs/contract/design.md#5.2)."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("SUTURE_FORM_LIMIT", 8 * 1024**2, minimum=1)
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Schema
@@ -71,6 +72,13 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(WishError)
     def _unknown_name(request: HttpRequest, error: WishError) -> HttpResponse:
         return problem(422, str(error))
+
+    @api.exception_handler(OperationalError)
+    def _locked(request: HttpRequest, error: OperationalError) -> HttpResponse:
+        logger.warning("the database could not be used: %s", error)
+        response = problem(503, "Suture's own database is busy or cannot be reached just now; try again in a moment.")
+        response["Retry-After"] = "2"
+        return response
 
     @api.exception_handler(RequestDataTooBig)
     def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:

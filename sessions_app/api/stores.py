@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.http import HttpRequest
@@ -23,6 +24,7 @@ from sessions_app.services.actor import Actor
 from sessions_app.services.handback.recovery import source_recover
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
+from sessions_app.services.keeping import backup_document, backups_kept, restore_points
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.stores.base import StoreError
@@ -60,6 +62,39 @@ class StoreOut(Schema):
     findings: list[StoreFindingOut]
     rules: dict[str, int] = Field(description="store-wide rule: sessions in which it found something")
     hidden: list[HiddenOut]
+
+
+class BackupOut(Schema):
+    """A full backup. ``kind``: daily, batch (made for one bulk repair), before-restore. ``of``: the database's path, ""
+    where that is not known."""
+
+    path: str
+    kind: str
+    of: str
+    made_at: str
+    bytes: int
+
+
+class RestorePointOut(Schema):
+    """A repair that was written to a file. ``state``: prepared (unsettled), committed, undone, failed."""
+
+    id: str
+    at: str
+    state: str
+    path: str
+    sessions: list[str]
+    rows: int
+    actor: str
+    reason: str
+    undoes: str
+    backup: str
+
+
+class KeptOut(Schema):
+    """Full backups and restore points of a source, newest first."""
+
+    backups: list[BackupOut]
+    restore_points: list[RestorePointOut]
 
 
 class TidyOut(Schema):
@@ -137,6 +172,21 @@ def source_store(request: HttpRequest, number: Id) -> Any:
         "findings": [finding.document() for finding in report.findings],
         "rules": rules,
         "hidden": hidden,
+    }
+
+
+@router.get(
+    "sources/{number}/kept",
+    response={200: KeptOut, 404: ProblemOut},
+    summary="Backups and restore points",
+)
+def source_kept(request: HttpRequest, number: Id) -> Any:
+    """What can be put back: full backups by ``suture restore``, restore points by ``suture undo``."""
+    require(request, VIEW)
+    path = Path(found(Source, pk=number).file)
+    return {
+        "backups": [backup_document(backup) for backup in backups_kept(path)],
+        "restore_points": [point.document() for point in restore_points(timezone.now(), path)],
     }
 
 
