@@ -183,7 +183,7 @@ def source_store(request: HttpRequest, number: Id) -> Any:
 def source_kept(request: HttpRequest, number: Id) -> Any:
     """What can be put back: full backups by ``suture restore``, restore points by ``suture undo``."""
     require(request, VIEW)
-    path = Path(found(Source, pk=number).file)
+    path = Path(found(sources(request), pk=number).file)
     return {
         "backups": [backup_document(backup) for backup in backups_kept(path)],
         "restore_points": [point.document() for point in restore_points(timezone.now(), path)],
