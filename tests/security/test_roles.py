@@ -43,6 +43,7 @@ API: dict[str, tuple[Scope, Any]] = {
     "POST sources/{number}/sync": (ADMINISTER, {}),
     "DELETE sources/{number}": (ADMINISTER, None),
     "GET sources/{number}/store": (READ, None),
+    "GET sources/{number}/kept": (READ, None),
     "POST sources/{number}/recover": (ADMINISTER, {}),
     "POST sources/{number}/tidy": (REPAIR, {}),
     "POST sources/{number}/adopt": (REPAIR, {"into": 0}),
