@@ -111,7 +111,7 @@ def _refuse_too_many(text: Path, name: str, limit: int) -> None:
     with text.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         for found in _PER_MESSAGE.finditer(content):
             counts[found[0]] += 1
-            if counts[found[0]] > limit:
+            if counts[found[0]] > limit + 1:  # the session itself may have it too
                 raise StoreError(
                     "too-big",
                     name,
