@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Sequence
 
 from sessions_app import __version__
+from sessions_app.domain.near import nearest
 from sessions_app.management.catalog import COMMANDS, command
 from sessions_app.stopping import stopped_in_a_line
 
@@ -97,5 +97,5 @@ def _overview() -> str:
 
 
 def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name, COMMANDS, n=1)
-    return f"Did you mean {close[0]}?" if close else "suture --help lists them."
+    close = nearest(name, COMMANDS, most=1)
+    return f"Did you mean {close}?" if close else "suture --help lists them."

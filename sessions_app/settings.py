@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
+    "sessions_app.web.middleware.BusyDatabase",
     "axes.middleware.AxesMiddleware",
 ]
 SUTURE_METRICS_TOKEN = env.text("SUTURE_METRICS_TOKEN")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest
+
 from sessions_app.api import (
     bulk,
     engine,
@@ -16,6 +22,7 @@ from sessions_app.api import (
     timeline,
 )
 
+from .asked import strange_query
 from .auth import Login, Token
 from .document import DocumentedAPI
 from .masking import MaskingRenderer
@@ -41,6 +48,21 @@ api = DocumentedAPI(
     renderer=MaskingRenderer(),
 )
 problems.install(api)
+
+
+def _asked(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Parameters that the operation does not know are refused."""
+
+    @wraps(operation)
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        if places := strange_query(api, request):
+            raise problems.Problem(422, problems.together(places), errors=places)
+        return operation(request, *args, **kwargs)
+
+    return checked
+
+
+api.add_decorator(_asked)
 
 for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, stores, engine):
     api.add_router("", module.router)

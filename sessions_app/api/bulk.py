@@ -14,8 +14,9 @@ from ninja.responses import Status
 from sessions_app.domain.wish import Wish
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import batch_document, report_csv, report_rows
-from sessions_app.selectors.filters import FilterRefused, SessionFilter
+from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services.bulk import (
+    BulkNothing,
     BulkRefused,
     Selection,
     bulk_cancel,
@@ -42,7 +43,7 @@ ERRORS = dict.fromkeys((404, 409, 422), ProblemOut)
 def bulk_list(request: HttpRequest, page: PageNumber = 1, per_page: PerPage = 50) -> Any:
     """Batches, newest first."""
     require(request, VIEW)
-    return page_of(_batches(request).order_by("-id"), page, per_page, batch_document)
+    return page_of(request, _batches(request).order_by("-id"), page, per_page, batch_document)
 
 
 @router.post("bulk", response={200: BulkPreviewOut, 202: BulkOut, **ERRORS}, summary="Repair many sessions")
@@ -65,7 +66,7 @@ def bulk_create(request: HttpRequest, body: BulkIn) -> Any:
             now=now,
         )
     except BulkRefused as refusal:
-        raise Problem(422, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return _going(batch)
 
 
@@ -102,7 +103,7 @@ def bulk_stop(request: HttpRequest, number: uuid.UUID) -> Any:
     try:
         bulk_cancel(batch=batch, actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
-        raise Problem(409, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return batch_document(_batch(request, number))
 
 
@@ -114,7 +115,7 @@ def bulk_take_back(request: HttpRequest, number: uuid.UUID) -> Any:
     try:
         bulk_undo(batch=batch, actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
-        raise Problem(409, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return _going(batch)
 
 
@@ -125,8 +126,12 @@ def bulk_again(request: HttpRequest, number: uuid.UUID) -> Any:
     try:
         batch = bulk_retry(batch=_batch(request, number), actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
-        raise Problem(409, str(refusal)) from refusal
+        raise _refused(refusal) from refusal
     return _going(batch)
+
+
+def _refused(refusal: BulkRefused) -> Problem:
+    return Problem(409, str(refusal), kind="nothing" if isinstance(refusal, BulkNothing) else "state")
 
 
 def _batches(request: HttpRequest) -> QuerySet[RepairBatch]:
@@ -166,7 +171,4 @@ def _selection(body: SelectionIn) -> Selection:
         raise Problem(422, "Name the sessions either by filter or by ids.")
     if body.ids is not None:
         return Selection(ids=tuple(dict.fromkeys(body.ids)))
-    try:
-        return Selection(filter=SessionFilter.understood(body.filter or {}))
-    except FilterRefused as refusal:
-        raise Problem(422, str(refusal)) from refusal
+    return Selection(filter=SessionFilter.understood(body.filter or {}))

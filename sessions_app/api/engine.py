@@ -36,7 +36,7 @@ from .schemas import (
 router = Router(tags=["providers"])
 
 STATUS = {"target": 422, "lowering": 409, "endpoint": 409, "changed": 409, "store": 503, "nothing": 409}
-ERRORS = dict.fromkeys((404, 409, 422, 503), ProblemOut)
+ERRORS = dict.fromkeys((404, 409, 422, 423, 503, 507), ProblemOut)
 
 
 @router.post(
@@ -72,7 +72,7 @@ def session_probe(request: HttpRequest, sid: Id, body: ProbeIn) -> Any:
 def session_probes(request: HttpRequest, sid: Id, page: PageNumber = 1, per_page: PerPage = 50) -> Any:
     """What providers answered, newest first."""
     session = session_for_reading(request, sid)
-    return page_of(Probe.objects.filter(session=session), page, per_page, probe_document)
+    return page_of(request, Probe.objects.filter(session=session), page, per_page, probe_document)
 
 
 @router.post(

@@ -8,12 +8,13 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Query, Router
 
+from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.payloads import NoTarget, PayloadOptions, payload, payload_lines
 from sessions_app.selectors.sessions import session_query
 
 from .access import session_for_reading, sessions
 from .auth import VIEW, require
-from .filtering import FILTER, filter_of
+from .filtering import FILTER
 from .masking import lines_shown, shown
 from .problems import Problem, ProblemOut
 from .schemas import NO_NUL, Id, Thinking
@@ -98,7 +99,7 @@ def payloads_export(
 ) -> StreamingHttpResponse:
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
-    wanted = filter_of(request.GET, also=PayloadOptions.__dataclass_fields__)
+    wanted = SessionFilter.understood(request.GET, also=PayloadOptions.__dataclass_fields__)
     lines = payload_lines(
         session_query(wanted, sessions(request)), PayloadOptions(target, thinking, as_stored, canonical, redact)
     )

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
+from pydantic import Field
 
+from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.wish import WishError
+from sessions_app.selectors.filters import FilterRefused
+from sessions_app.services.refusals import own_database_busy
+
+from .asked import known_to
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +40,13 @@ class Problem(Exception):
         self.facts = facts
 
 
+class PlaceOut(Schema):
+    """A field or parameter, as ``body/rules/0``, and what is wrong with it."""
+
+    at: str
+    what: str
+
+
 class ProblemOut(Schema):
     """Every error of the API."""
 
@@ -42,6 +54,9 @@ class ProblemOut(Schema):
     title: str
     status: int
     detail: str
+    errors: list[PlaceOut] = Field(default=[], description="of 422: what is wrong where")
+    kind: str = Field(default="", description="of a refusal: changed, held, nothing, state, store, form, wish, masked")
+    changed: list[str] = Field(default=[], description="of a refusal: which rows are others now")
 
 
 def problem(status: int, detail: str, facts: Mapping[str, Any] | None = None) -> HttpResponse:
@@ -50,6 +65,11 @@ def problem(status: int, detail: str, facts: Mapping[str, Any] | None = None) ->
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def together(places: Iterable[Mapping[str, str]]) -> str:
+    """What is wrong at each place, in one line."""
+    return "; ".join(f"{fault['at']}: {fault['what']}" for fault in places)
 
 
 def install(api: NinjaAPI) -> None:
@@ -66,19 +86,18 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(ValidationError)
     def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
-        places = [{"at": _place(fault["loc"]), "what": fault["msg"]} for fault in error.errors]
-        return problem(422, "; ".join(f"{fault['at']}: {fault['what']}" for fault in places), {"errors": places})
+        known = known_to(api, request).body
+        places = [{"at": _place(fault["loc"]), "what": _words(fault, known)} for fault in error.errors]
+        return problem(422, together(places), {"errors": places})
 
     @api.exception_handler(WishError)
     def _unknown_name(request: HttpRequest, error: WishError) -> HttpResponse:
         return problem(422, str(error))
 
-    @api.exception_handler(OperationalError)
-    def _locked(request: HttpRequest, error: OperationalError) -> HttpResponse:
-        logger.warning("the database could not be used: %s", error)
-        response = problem(503, "Suture's own database is busy or cannot be reached just now; try again in a moment.")
-        response["Retry-After"] = "2"
-        return response
+    @api.exception_handler(FilterRefused)
+    def _strange_filter(request: HttpRequest, error: FilterRefused) -> HttpResponse:
+        places = [{"at": f"query/{fault.name}", "what": f"not understood: {fault.words}"} for fault in error.faults]
+        return problem(422, str(error), {"errors": places})
 
     @api.exception_handler(RequestDataTooBig)
     def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
@@ -99,8 +118,18 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(Exception)
     def _fault(request: HttpRequest, error: Exception) -> HttpResponse:
+        if own_database_busy(error):
+            raise error  # the middleware asks once more, or answers 503
         logger.error("unforeseen fault in %s %s", request.method, request.path, exc_info=error)
         return problem(500, "Something went wrong here; the log tells more.")
+
+
+def _words(fault: Mapping[str, Any], known: Collection[str]) -> str:
+    """What is wrong with a field, and what was probably meant."""
+    if fault["type"] == "extra_forbidden":
+        name = str(fault["loc"][-1])
+        return f"unknown field {name}{did_you_mean(name, known)}"
+    return str(fault["msg"])
 
 
 def _place(loc: tuple[str | int, ...]) -> str:

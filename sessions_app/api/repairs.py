@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
@@ -14,9 +14,10 @@ from ninja import Query, Router
 from sessions_app.domain import repair as domain
 from sessions_app.domain.values import plain
 from sessions_app.domain.wire.verdict import Verdict
-from sessions_app.domain.wish import DEDUPE, DROP, Wish
+from sessions_app.domain.wish import DEDUPE, DROP, Wish, rule_known
 from sessions_app.models import Repair, RowChange, Session
 from sessions_app.services.actor import Actor
+from sessions_app.services.refusals import repair_answer
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.bench import Bench, session_bench
 from sessions_app.services.repair.refusal import RepairRefused
@@ -46,8 +47,8 @@ router = Router(tags=["repairs"])
 # A request without a body asks for what an empty one asks for.
 ALL_SAFE, APPLY_SAFE, NO_REASON = RepairIn(), RepairApplyIn(), UndoIn()
 
-REFUSALS = {"changed": 409, "held": 423, "nothing": 409, "store": 503, "state": 409}
-ERRORS = dict.fromkeys((404, 409, 422, 423, 503), ProblemOut)
+RepairState = Literal["planned", "applied", "undone", "failed"]
+ERRORS = dict.fromkeys((404, 409, 422, 423, 503, 507), ProblemOut)
 
 
 @router.post("sessions/{sid}/plan", response={200: PlanOut, **ERRORS}, summary="Plan a repair (dry run)")
@@ -56,6 +57,8 @@ def session_plan(request: HttpRequest, sid: Id, body: RepairIn = ALL_SAFE) -> An
     session = session_for_repair(request, sid)
     try:
         with session_bench(session=session, wish=_wish(body), now=timezone.now()) as bench:
+            if bench.misnamed:
+                raise RepairRefused("wish", bench.misnamed)
             return _plan(bench)
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
@@ -92,19 +95,21 @@ def repairs_list(
     request: HttpRequest,
     session: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
     rule: Annotated[str, Query(max_length=500, pattern=NO_NUL)] = "",
-    state: Annotated[str, Query(max_length=500, pattern=NO_NUL)] = "",
+    state: RepairState | None = None,
     actor_name: Annotated[str, Query(alias="actor", max_length=500, pattern=NO_NUL)] = "",
     page: PageNumber = 1,
     per_page: PerPage = 50,
 ) -> Any:
     """Repairs and undos, newest first."""
     require(request, VIEW)
+    if rule:
+        rule_known(rule)
     named = {"session": session, "state": state, "actor": actor_name}
     wanted = _repairs(request).filter(**{name: value for name, value in named.items() if value})
     if rule:
         # As JSON text, which every database has; codes hold nothing that would need quoting.
         wanted = wanted.alias(codes=Cast("rules", TextField())).filter(codes__contains=f'"{rule}"')
-    return page_of(wanted, page, per_page, repair_document)
+    return page_of(request, wanted, page, per_page, repair_document)
 
 
 @router.get("repairs/{rid}", response={200: RepairDetailOut, 404: ProblemOut}, summary="One repair")
@@ -131,7 +136,8 @@ def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn = NO_REASON)
 
 def refused(refusal: RepairRefused) -> Problem:
     """Nothing was written; the words say why."""
-    return Problem(REFUSALS.get(refusal.kind, 409), refusal.words, kind=refusal.kind, changed=list(refusal.changed))
+    status = repair_answer(refusal.kind, refusal.cause).status
+    return Problem(status, refusal.words, kind=refusal.kind, changed=list(refusal.changed))
 
 
 def _repairs(request: HttpRequest) -> QuerySet[Repair]:

@@ -8,11 +8,13 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from sessions_app.models import Finding, Verdict
+from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import SessionDetail, SessionRow, session_detail, session_page
 
 from .access import session_for_reading, sessions
 from .auth import VIEW, require
-from .filtering import FILTER, filter_of
+from .filtering import FILTER
+from .paging import next_page
 from .problems import ProblemOut
 from .schemas import FindingsOut, Id, SessionDetailOut, SessionPage, VerdictOut
 
@@ -25,15 +27,16 @@ def sessions_list(
     page: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
     per_page: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Any:
-    """The sessions that match, a page at a time; a page beyond the end is the last one."""
+    """The sessions that match, a page at a time; one beyond the last is empty."""
     require(request, VIEW)
-    wanted = filter_of(request.GET, also=("page", "per_page"))
+    wanted = SessionFilter.understood(request.GET, also=("page", "per_page"))
     shown = session_page(wanted, page, per_page, among=sessions(request))
     return {
         "items": shown.rows,
         "page": shown.number,
         "pages": shown.pages,
         "total": shown.total,
+        "next": next_page(request, shown.number, shown.pages),
         "total_is_capped": shown.capped,
         "filter": wanted.sentence(),
     }

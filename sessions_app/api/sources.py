@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Router
+from ninja import Query, Router
+from ninja.errors import ValidationError as Invalid
 from ninja.responses import Status
 from pydantic import ValidationError
 
+from sessions_app.domain.near import unknown
 from sessions_app.models import ImportJob, Source
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.importing import source_attach, source_delete, source_sync
@@ -18,13 +20,15 @@ from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.tasks import job_enqueue
 
-from .access import found, sources
+from .access import found, sources, within
 from .auth import SOURCES, VIEW, actor, require, require_all_sources
+from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
-from .schemas import AttachIn, Id, JobOut, SourceJobOut, SourceOut
+from .schemas import AttachIn, Id, JobOut, JobPage, SourceDetailOut, SourceJobOut, SourceOut
 
 router = Router(tags=["sources"])
 
+_UPLOADED = ("file", "wal")
 _BODY = {
     "requestBody": {
         "required": True,
@@ -79,6 +83,38 @@ def begun(source: Source, job: ImportJob) -> Status[dict[str, Any]]:
     return Status(201, {"source": source, "job": job})
 
 
+@router.get("sources/{number}", response={200: SourceDetailOut, 404: ProblemOut}, summary="One source")
+def source_get(request: HttpRequest, number: Id) -> Any:
+    """A source with how far its newest import or sync has come."""
+    require(request, VIEW)
+    source = found(sources(request), pk=number)
+    return {"source": source, "job": ImportJob.objects.filter(source=source).order_by("-pk").first()}
+
+
+@router.get("jobs", response=JobPage, summary="List imports and syncs")
+def jobs_list(
+    request: HttpRequest,
+    source: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="of this source")] = None,
+    page: PageNumber = 1,
+    per_page: PerPage = 50,
+) -> Any:
+    """What reads sources in the background, the newest first."""
+    require(request, VIEW)
+    wanted = within(request, ImportJob.objects.order_by("-pk"))
+    return page_of(request, wanted if source is None else wanted.filter(source=source), page, per_page, _same)
+
+
+@router.get("jobs/{number}", response={200: JobOut, 404: ProblemOut}, summary="One import or sync")
+def job_get(request: HttpRequest, number: Id) -> Any:
+    """How far it has come: ``done`` and ``failed`` of ``total`` sessions."""
+    require(request, VIEW)
+    return found(within(request, ImportJob.objects.all()), pk=number)
+
+
+def _same(job: ImportJob) -> ImportJob:
+    return job
+
+
 @router.post("sources/{number}/sync", response={202: JobOut, 404: ProblemOut}, summary="Read what changed")
 def source_read_again(request: HttpRequest, number: Id) -> Any:
     """Read what changed in a source since it was last read, in the background."""
@@ -102,9 +138,7 @@ def _attach(request: HttpRequest) -> Any:
     try:
         body = AttachIn.model_validate_json(request.body)
     except ValidationError as fault:
-        raise Problem(
-            422, "; ".join(f"{'/'.join(map(str, at['loc']))}: {at['msg']}" for at in fault.errors())
-        ) from fault
+        raise Invalid([{**error, "loc": ("body", *error["loc"])} for error in fault.errors()]) from fault
     try:
         path = attachable_path(body.path)
     except AttachRefused as refusal:
@@ -116,6 +150,9 @@ def _upload(request: HttpRequest) -> Any:
     file, wal = request.FILES.get("file"), request.FILES.get("wal")
     if getattr(request, "upload_too_large", False):
         raise Problem(413, "The upload is larger than this server takes.")
+    for name in (*request.FILES, *request.POST):
+        if name not in _UPLOADED:
+            raise Problem(422, unknown("field", name, _UPLOADED), errors=[{"at": f"body/{name}", "what": "unknown"}])
     if not isinstance(file, UploadedFile):
         raise Problem(422, "An upload is multipart/form-data with a file named file.")
     name = file.name or "upload"

@@ -13,8 +13,8 @@ from pydantic import Field
 from sessions_app.api.access import found, session_for_reading, session_for_repair, sources
 from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require, require_all_sources
 from sessions_app.api.problems import Problem, ProblemOut
-from sessions_app.api.repairs import refused, repair_document
-from sessions_app.api.schemas import Id, RepairOut, SourceJobOut
+from sessions_app.api.repairs import ERRORS, refused, repair_document
+from sessions_app.api.schemas import Id, In, RepairOut, SourceJobOut, example
 from sessions_app.api.sources import begun
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
@@ -25,6 +25,7 @@ from sessions_app.services.handback.recovery import source_recover
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
 from sessions_app.services.keeping import backup_document, backups_kept, restore_points
+from sessions_app.services.refusals import store_answer
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.stores.base import StoreError
@@ -104,8 +105,10 @@ class TidyOut(Schema):
     rows: int
 
 
-class RelinkIn(Schema):
+class RelinkIn(In):
     """Where the session belongs. ``directory`` left out: the one it has."""
+
+    model_config = example(directory="/home/ann/project", unarchive=True)
 
     directory: str = Field("", max_length=4096)
     unarchive: bool = True
@@ -120,8 +123,10 @@ class RelinkPlanOut(Schema):
     rows_hash: str
 
 
-class AdoptIn(Schema):
+class AdoptIn(In):
     """Into which source the sessions go; none named = all."""
+
+    model_config = example(into=2, sessions=["ses_1"], dry_run=True)
 
     into: int
     sessions: list[str] = Field(default=[], max_length=10_000)
@@ -143,7 +148,7 @@ class AdoptedOut(Schema):
 
 @router.get(
     "sources/{number}/store",
-    response={200: StoreOut, 404: ProblemOut, 503: ProblemOut},
+    response={200: StoreOut, **ERRORS},
     summary="The store as a whole",
 )
 def source_store(request: HttpRequest, number: Id) -> Any:
@@ -164,7 +169,8 @@ def source_store(request: HttpRequest, number: Id) -> Any:
         with source.open_store() as store:
             report = store_report(store=store)
     except StoreError as problem:
-        raise Problem(503, f"{problem.words} {problem.next_step}".strip()) from problem
+        words = f"{problem.words} {problem.next_step}".strip()
+        raise Problem(store_answer(problem.kind).status, words, kind="store") from problem
     check = report.check
     return {
         "check": check.state if check else "",
@@ -211,7 +217,7 @@ def source_save(request: HttpRequest, number: Id) -> Any:
 
 @router.post(
     "sources/{number}/tidy",
-    response={200: TidyOut, 404: ProblemOut, 409: ProblemOut},
+    response={200: TidyOut, **ERRORS},
     summary="Take out rows that belong nowhere",
 )
 def source_tidied(request: HttpRequest, number: Id) -> Any:
@@ -228,7 +234,7 @@ def source_tidied(request: HttpRequest, number: Id) -> Any:
 
 @router.post(
     "sources/{number}/adopt",
-    response={200: list[AdoptedOut], 404: ProblemOut, 409: ProblemOut},
+    response={200: list[AdoptedOut], **ERRORS},
     summary="Bring sessions into another store",
 )
 def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
@@ -275,7 +281,7 @@ def session_relink_plan(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
 
 @router.post(
     "sessions/{sid}/relink",
-    response={200: RepairOut, 404: ProblemOut, 409: ProblemOut, 422: ProblemOut, 503: ProblemOut},
+    response={200: RepairOut, **ERRORS},
     summary="File a session where its client looks",
 )
 def session_relink(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:

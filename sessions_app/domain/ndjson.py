@@ -16,11 +16,19 @@ from sessions_app.domain.bodies import written
 from sessions_app.domain.dialects import decode
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import V1, V2, Session
+from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.wire.lowered import Lowered, LoweringError
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from sessions_app.domain.wire.target import Target, make_target, parse_target
 
 type Line = dict[str, Any]
+
+_NAMES = (
+    *("session", "messages", "parts", "session_message", "session_context_epoch", "project", "projects"),
+    *("siblings", "lines"),
+    *("target", "generation", "as_stored", "cache"),
+)
+_TARGET_NAMES = ("protocol", "provider", "model", "metadata_key", "thinking")
 
 
 class LineError(ValueError):
@@ -36,6 +44,7 @@ def lower_line(document: Any) -> Line:
     client's protocol module makes of the history alone.
     """
     try:
+        _named(document)
         rows = rowdoc.parse_value(document)
         generation = _generation(document)
         session = decode(rows, generation)
@@ -57,6 +66,15 @@ def lower_line(document: Any) -> Line:
     else:
         bodies = {protocol: _v1_body(session, target, protocol, repairs) for protocol in PROTOCOLS}
     return {"canonical": lowered.messages, "bodies": bodies}
+
+
+def _named(document: Any) -> None:
+    """A name that looks like one of ours is that one misspelt; others are somebody else's. Raises ``LineError``."""
+    target = document.get("target") if isinstance(document, Mapping) else None
+    for place, given, names in (("", document, _NAMES), ("target.", target, _TARGET_NAMES)):
+        for name in given if isinstance(given, Mapping) else ():
+            if name not in names and (meant := did_you_mean(str(name), names)):
+                raise LineError(f"{place}{name} is not known{meant}")
 
 
 def _v2_body(lowered: Lowered, target: Target, protocol: ProtocolName, cache: Any) -> Line:

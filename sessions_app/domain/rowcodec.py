@@ -39,6 +39,15 @@ def to_text(value: Any) -> str:
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+def as_json(value: Any) -> Any:
+    """A value of ours that may hold stored ones, as JSON can say it, deeply."""
+    if isinstance(value, Mapping):
+        return {name if isinstance(name, str) else str(name): as_json(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [as_json(item) for item in value]
+    return wrapped(value) if isinstance(value, (bytes, float)) else value
+
+
 def wrapped_row(row: Row) -> dict[str, Any]:
     """The row as JSON can say it."""
     return {column: wrapped(value) for column, value in row.items()}

@@ -13,6 +13,7 @@ from sessions_app.domain.wire.target import Target, Thinking, infer_target, make
 from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .model import ReasoningPart, Session
+from .rowcodec import as_json
 from .rules import REGISTRY, Context, Facts, Finding, find_all, refused
 
 type Health = Literal["blocked", "at-risk", "healthy", "unreadable"]
@@ -207,10 +208,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "rule": finding.rule,
         "severity": finding.severity,
         "safety": finding.safety,
-        "messages": list(finding.messages),
-        "parts": list(finding.parts),
+        "messages": list(map(str, finding.messages)),
+        "parts": list(map(str, finding.parts)),
         "summary": finding.summary,
-        "details": dict(finding.details),
+        "details": as_json(finding.details),
         "key": finding.key,
         "offered": finding.open_choice,
         "choices": [

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from sessions_app.domain.model import Session
+from sessions_app.domain.near import unknown
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.wire.target import Target, Thinking, infer_target, parse_target
@@ -17,6 +17,7 @@ type Level = Literal["safe", "lossy"]
 
 LEVELS: tuple[Level, ...] = get_args(Level.__value__)
 THINKING: tuple[Thinking, ...] = get_args(Thinking.__value__)
+RULES_LISTED: Final = "docs/rules.md lists those that are known"
 NOTHING: Final = "none"
 """The choice that leaves a finding as it is."""
 
@@ -131,13 +132,23 @@ DROP = Wish(rules=("thinking-lost-on-error",), safety="lossy")
 
 def _strange(kind: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
     """A sentence for each name that is not known, with the nearest ones that are."""
-    for name in names:
-        if name in known:
-            continue
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        if near:
-            yield f"Unknown {kind} {name!r}; did you mean {' or '.join(near)}?"
-        elif len(known) < 6:
-            yield f"Unknown {kind} {name!r}; known are {', '.join(known)}."
-        else:
-            yield f"Unknown {kind} {name!r}; docs/rules.md lists those that are known."
+    where = RULES_LISTED if known is REGISTRY else ""
+    return (unknown(kind, name, known, where) for name in names if name not in known)
+
+
+def choices_named(pairs: Iterable[str]) -> dict[str, str]:
+    """Choices written KEY=NAME. Raises ``WishError``."""
+    found = {}
+    for pair in pairs:
+        key, equals, name = pair.partition("=")
+        if not (key and equals and name):
+            raise WishError(f"A choice is written KEY=NAME, as in stuck-tool=none; got {pair!r}.")
+        found[key] = name
+    return found
+
+
+def rule_known(code: str) -> str:
+    """The code of a rule from outside, as it is. Raises ``WishError``."""
+    for problem in _strange("rule", (code,), REGISTRY):
+        raise WishError(problem)
+    return code

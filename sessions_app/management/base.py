@@ -7,6 +7,7 @@ Nothing here needs Django: commands on bare files start without it (``catalog.CO
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -19,8 +20,10 @@ from typing import Any, ClassVar, NoReturn, TextIO
 
 from sessions_app import stores
 from sessions_app.domain.model import Session
+from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
+from sessions_app.services.refusals import BUSY_WORDS, own_database_busy, store_answer
 from sessions_app.stores.base import Store, StoreError
 
 from .printing import Cell, Color, Page
@@ -89,6 +92,7 @@ class SutureCommand(ABC):
             return self.run(**options)
         except StoreError as problem:
             self._failed(f"{problem.path}: {problem.words} {problem.next_step}".strip())
+            return store_answer(problem.kind).code
         except ValueError as problem:
             self._failed(str(problem))
         except BrokenPipeError:
@@ -97,6 +101,11 @@ class SutureCommand(ABC):
             return 0
         except OSError as problem:
             self._failed(f"{problem.filename or 'file'}: {problem.strerror}")
+        except Exception as problem:
+            if not own_database_busy(problem):
+                raise
+            self._failed(BUSY_WORDS)
+            return FOUND_IT
         return BAD_USAGE
 
     def _failed(self, words: str) -> None:
@@ -125,7 +134,17 @@ class SutureCommand(ABC):
 
 class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_USAGE, f"suture: {message}. {self.prog} --help tells the options.\n")
+        self.exit(BAD_USAGE, f"suture: {message}{self._meant(message)}. {self.prog} --help tells the options.\n")
+
+    def _meant(self, message: str) -> str:
+        """What argparse's words about an option or a choice leave out: the one that was probably meant."""
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice is not None:
+            return did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2]))
+        if not message.startswith("unrecognized arguments"):
+            return ""
+        options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        return "".join(did_you_mean(name, options) for name in re.findall(r"--[\w-]+", message)[:1])
 
 
 class _Formatter(HelpFormatter):

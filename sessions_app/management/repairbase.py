@@ -24,6 +24,7 @@ from sessions_app.stores.sqlite.store import SqliteStore
 
 from .base import FOUND_IT, STDIN, SutureCommand, open_path, path_argument, session_argument, target_arguments
 from .printing import Cell, Page, Tone, Toned
+from .writing import whole_file
 
 _WORDS = {"would-repair": "would be repaired", "nothing": "left as it is"}
 _TONES: dict[str, Tone] = {"repaired": "good", "would-repair": "warn", "refused": "bad", "unreadable": "bad"}
@@ -123,8 +124,9 @@ class RepairCommand(SutureCommand):
         database = "DATABASE" if store.path.name == STDIN else store.path
         undo = target.with_suffix(".undo.sql")
         patch, back = store_patches(store, report.changes, made_for=store.path.name, extents=report.extents)
-        target.write_text(patch, encoding="utf-8")
-        undo.write_text(back, encoding="utf-8")
+        with whole_file(undo) as second, whole_file(target) as first:
+            first.write_text(patch, encoding="utf-8")
+            second.write_text(back, encoding="utf-8")
         self.say(f"The patch is {target}, its undo {undo}. Apply it with: sqlite3 {database} < {target}")
 
     def _in_words(self, report: FileReport, page: Page) -> None:

@@ -100,13 +100,17 @@ class Field:
     more: bool = False
     """Behind "More filters"."""
     alias: str = ""
-    """Another name in query strings; the API documents this one."""
+    """Another name in query strings."""
     about: str = ""
     """For the API's document."""
 
     def read(self, given: list[str]) -> Any:
         """The value of what a query string says, which is not empty. Raises ``ValueError``."""
         return _READ[self.kind](given, self.values)
+
+    def strange(self, given: list[str]) -> str:
+        """The first of the names given that is none of its values."""
+        return next((name for item in given for name in item.split(",") if name not in self.values), given[-1])
 
     def choices(self) -> tuple[Choice, ...] | None:
         """What to choose from, None = it is typed in."""

@@ -97,7 +97,7 @@ class SessionFilter:
                     values[field.name] = field.read(given)
             except ValueError:
                 said = f"{name}={','.join(given)[:100]}"
-                faults.append(Fault(name, f"{said}{did_you_mean(given[-1], field.values)}"))
+                faults.append(Fault(name, f"{said}{did_you_mean(field.strange(given), field.values)}"))
         return cls(**values, faults=tuple(faults))
 
     @classmethod

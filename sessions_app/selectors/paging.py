@@ -20,6 +20,11 @@ class Page[R]:
     per_page: int
 
     @property
+    def past(self) -> bool:
+        """Nothing is here: the page lies behind the last."""
+        return self.number > self.pages
+
+    @property
     def first(self) -> int:
         return (self.number - 1) * self.per_page + 1
 
@@ -35,7 +40,7 @@ def paged[R](
     per_page: int,
     limit: int | None = None,
 ) -> Page[R]:
-    """One page of a query; a number beyond the end is the last page. ``limit``: counting goes no further, unless the
+    """One page of a query, which is empty beyond the end. ``limit``: counting goes no further, unless the
     page asked for lies behind it."""
     counted = found.order_by()
     total = counted.count() if limit is None else counted[: limit + 1].count()
@@ -43,6 +48,6 @@ def paged[R](
     if limit is not None and capped:
         total, capped = (counted.count(), False) if number * per_page > limit else (limit, True)
     pages = max(1, -(-(total + capped) // per_page))
-    number = min(max(1, number), pages)
+    number = max(1, number)
     start = (number - 1) * per_page
     return Page(rows(found[start : start + per_page]), number, pages, total, capped, per_page)

@@ -176,7 +176,8 @@ def timeline_window(
         center = next((i for i, unit in enumerate(units) if at is not None and at < unit.end), len(units) - 1)
         chosen = _around(units, center, limit) if units else []
     if not chosen:
-        return Window((), 0, 0, outline.parts)
+        beyond = outline.parts if since else 0
+        return Window((), beyond, beyond, outline.parts)
     start, end = chosen[0].start, chosen[-1].end
     turns = outline.turns[chosen[0].turn : chosen[-1].turn + 1]
     return Window(_blocks(session, outline, turns, start, end), start, end, outline.parts)

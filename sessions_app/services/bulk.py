@@ -26,6 +26,10 @@ class BulkRefused(Exception):
     """What was asked of a batch is not possible in its state; the message says why."""
 
 
+class BulkNothing(BulkRefused):
+    """There is nothing to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Preset:
     """A wish under a name, as menus offer it."""
@@ -102,7 +106,7 @@ def bulk_start(
     """A new batch over the sessions that the selection stands for now; the caller enqueues its first chunk."""
     ids = list(selection.query().values_list("pk", flat=True))
     if not ids:
-        raise BulkRefused("No session matches, so there is nothing to repair.")
+        raise BulkNothing("No session matches, so there is nothing to repair.")
     with transaction.atomic():
         batch = RepairBatch.objects.create(
             filter=selection.as_dict(),
@@ -122,7 +126,7 @@ def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> R
     """A new batch over the sessions that failed in ``batch``, with its options."""
     failed = tuple(result["session"] for result in batch.results if result["outcome"] == "failed")
     if batch.active or not failed:
-        raise BulkRefused("Nothing failed in this batch." if not failed else "This batch is still running.")
+        raise BulkRefused("This batch is still running.") if failed else BulkNothing("Nothing failed in this batch.")
     return bulk_start(
         selection=Selection(ids=failed),
         wish=Wish.from_json(batch.options),

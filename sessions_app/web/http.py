@@ -9,6 +9,7 @@ from typing import Any, Concatenate
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -90,6 +91,12 @@ def load_session(session_id: int) -> Session:
 def wants_partial(request: HtmxRequest, target: str) -> bool:
     """htmx asks for this region only (and not to restore a page from history)."""
     return bool(request.htmx) and request.htmx.target == target and not request.htmx.history_restore_request
+
+
+def page_rows[M: Model](found: QuerySet[M], number: int, per_page: int) -> tuple[list[M], int]:
+    """The rows of a page, none beyond the last, and how many pages there are."""
+    rows = list(found[(number - 1) * per_page : number * per_page])
+    return rows, max(1, -(-found.count() // per_page))
 
 
 def page_number(query: QueryDict) -> int:

@@ -157,7 +157,7 @@ def _page(request: HttpRequest, made: Order) -> tuple[int, int]:
     pages = max(1, -(-len(made.rows) // PAGE))
     asked = whole(request.GET.get("page"))
     if asked:
-        return min(asked, pages), pages
+        return asked, pages
     at = made.place(request.GET.get("at", "")) if request.GET.get("at") else None
     if at is None:
         at = made.first("removed", "changed", "inserted") if "kept" in made.counts else 0

@@ -23,6 +23,8 @@ class Paged(Protocol):
     def first(self) -> int: ...
     @property
     def last(self) -> int: ...
+    @property
+    def past(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Pager:
 
 def numbered_pager(page: Paged, base: str = "") -> Pager:
     """``base`` is the query string without its page."""
+    if page.past:
+        return _past(page.number, page.pages, base)
     words = f"{page.first:,}–{page.last:,} of {page.total:,}{'+' if page.capped else ''}" if page.total else ""
     if page.pages <= 1:
         return Pager(words)
@@ -63,11 +67,19 @@ def numbered_pager(page: Paged, base: str = "") -> Pager:
 
 def step_pager(number: int, pages: int, base: str = "", *, label: str = "Pages", css: str = "") -> Pager | None:
     """The pages beside this one; None where there is only one."""
+    if number > pages:
+        return _past(number, pages, base, label=label, css=css)
     if pages <= 1:
         return None
     steps = (("Previous", number - 1), ("Next", number + 1))
     links = tuple(PageLink(word, _url(base, to)) for word, to in steps if 1 <= to <= pages)
     return Pager(f"Page {number} of {pages}", links, label, css)
+
+
+def _past(number: int, pages: int, base: str, *, label: str = "Pages", css: str = "") -> Pager:
+    """For a page behind the last, which is empty."""
+    words = f"There is no page {number:,}: the last is {pages:,}."
+    return Pager(words, (PageLink("To the last page", _url(base, pages)),), label, css)
 
 
 def _url(base: str, number: int) -> str:

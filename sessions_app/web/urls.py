@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
+from sessions_app.web.asked import asked
 from sessions_app.web.views import (
     account,
     bulk,
@@ -26,7 +27,7 @@ from sessions_app.web.views import (
 
 app_name = "sessions_app"
 
-urlpatterns: list[URLPattern] = [
+_pages: list[URLPattern] = [
     path("", lists.sessions, name="sessions"),
     path("jump/", lists.jump, name="jump"),
     path("views/save/", saved.save, name="view-save"),
@@ -87,3 +88,11 @@ urlpatterns: list[URLPattern] = [
     path("preferences/", account.preferences, name="preferences"),
     path("help/", account.help_page, name="help"),
 ]
+
+
+def _guarded(page: URLPattern) -> URLPattern:
+    page.callback = asked(str(page.name), page.callback)
+    return page
+
+
+urlpatterns = [_guarded(page) for page in _pages]

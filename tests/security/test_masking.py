@@ -115,9 +115,18 @@ def test_forms_that_are_written_back_are_refused_to_who_may_not_see_keys(session
         assert refused.status_code == 403
         assert "bundle" in refused.json()["detail"]
         assert whole.get(address).status_code in ((200,) if form != "tree" else (409,))
-    page = signed_in(viewer()).get(f"/sessions/{session.pk}/more/").html
+    seeing = signed_in(viewer())
+    page = seeing.get(f"/sessions/{session.pk}/more/").html
     assert "as=rows" in page
     assert "as=database" not in page
+    for form in ("database", "patch", "undo"):
+        address = f"/api/v1/sources/{session.source_id}/export?as={form}"
+        assert reading.get(address).status_code == 403
+        answer = whole.get(address)
+        answer.close()
+        assert answer.status_code == 200
+    assert "as=database" not in seeing.get(f"/sources/{session.source_id}/").html
+    assert "as=database" in signed_in(User.objects.get(username="alice")).get(f"/sources/{session.source_id}/").html
 
 
 @pytest.mark.parametrize("path", ["timeline", "payload", "export?as=rows"])

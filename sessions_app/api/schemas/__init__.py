@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .asking import AskIn, CompactionOut, ProbeIn, ProbeOut, ProbePage, QuestionOut
 from .bulk import BulkIn, BulkOut, BulkPage, BulkPreviewOut, RuleLineOut, SelectionIn, SkipOut
-from .common import NO_NUL, Health, Id, In, Number, Reason, Safety, Thinking, Words
+from .common import NO_NUL, Health, Id, In, Number, Reason, Safety, Thinking, Words, example
 from .locate import LocatedOut, LocateIn, LocationOut, RaiserOut
 from .repairs import (
     OperationOut,
@@ -28,7 +28,7 @@ from .sessions import (
     VerdictOut,
     ViolationOut,
 )
-from .sources import AttachIn, JobOut, SourceJobOut, SourceOut
+from .sources import AttachIn, JobOut, JobPage, SourceDetailOut, SourceJobOut, SourceOut
 from .timeline import MessageOut, PartOut, TimelineOut, TurnOut
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Id",
     "In",
     "JobOut",
+    "JobPage",
     "LocateIn",
     "LocatedOut",
     "LocationOut",
@@ -74,6 +75,7 @@ __all__ = [
     "SessionPage",
     "SkipOut",
     "SkippedOut",
+    "SourceDetailOut",
     "SourceJobOut",
     "SourceOut",
     "TargetOut",
@@ -84,4 +86,5 @@ __all__ = [
     "VerdictOut",
     "ViolationOut",
     "Words",
+    "example",
 ]

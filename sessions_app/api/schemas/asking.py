@@ -8,13 +8,17 @@ from typing import Literal
 from ninja import Schema
 from pydantic import Field
 
-from .common import In, Thinking, Words
+from sessions_app.api.paging import PageOut
+
+from .common import In, Thinking, Words, example
 from .locate import LocationOut
 from .sessions import TargetOut
 
 
 class AskIn(In):
     """Whom to ask, and whether to."""
+
+    model_config = example(target="openai-chat:moonshot/kimi-k2", send=False)
 
     target: Words = Field("", description="PROTOCOL:PROVIDER/MODEL; left out: the session's own")
     thinking: Thinking = "auto"
@@ -23,6 +27,8 @@ class AskIn(In):
 
 class ProbeIn(AskIn):
     """A probe."""
+
+    model_config = example(send=False, as_stored=True)
 
     as_stored: bool = Field(True, description="false: with the safe repairs applied to what is sent")
     digest: Words = Field("", description="of the payload that was shown; another one is not sent")
@@ -59,11 +65,8 @@ class ProbeOut(Schema):
     created_at: dt.datetime
 
 
-class ProbePage(Schema):
+class ProbePage(PageOut):
     items: list[ProbeOut]
-    page: int
-    pages: int
-    total: int
 
 
 class CompactionOut(Schema):

@@ -9,7 +9,9 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from .common import In, Number, Reason, Safety, Words
+from sessions_app.api.paging import PageOut
+
+from .common import In, Number, Reason, Safety, Words, example
 
 
 class SelectionIn(In):
@@ -20,6 +22,8 @@ class SelectionIn(In):
 
 
 class BulkIn(SelectionIn):
+    model_config = example(filter={"health": "blocked"}, safety="safe", reason="nightly", dry_run=True)
+
     rules: list[Words] = Field(default=[], max_length=100)
     findings: list[Words] = Field(default=[], max_length=1000)
     safety: Safety = "safe"
@@ -79,8 +83,5 @@ class BulkOut(Schema):
     finished_at: dt.datetime | None
 
 
-class BulkPage(Schema):
+class BulkPage(PageOut):
     items: list[BulkOut]
-    page: int
-    pages: int
-    total: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from ninja import Path, Schema
 from pydantic import ConfigDict, Field
@@ -24,3 +24,8 @@ class In(Schema):
     """A body: names nobody knows are refused, so that a misspelt option is not silently left out."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def example(**fields: Any) -> ConfigDict:
+    """The configuration of a body that is shown with an example."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})

@@ -7,11 +7,13 @@ from typing import Annotated
 from ninja import Schema
 from pydantic import Field
 
-from .common import In, Number, Thinking, Words
+from .common import In, Number, Thinking, Words, example
 
 
 class LocateIn(In):
     """An error text, with whatever stands around it."""
+
+    model_config = example(error="messages.209.content.0.type: Expected `thinking`")
 
     error: Annotated[str, Field(min_length=1, max_length=200_000)]
     session: Number | None = Field(

@@ -8,12 +8,16 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
-from .common import In, Reason, Safety, Thinking, Words
+from sessions_app.api.paging import PageOut
+
+from .common import In, Reason, Safety, Thinking, Words, example
 from .sessions import VerdictOut
 
 
 class RepairIn(In):
     """What to repair and how. Without rules: everything that is safe."""
+
+    model_config = example(rules=["duplicate-call-id-in-message"], safety="safe", reason="ticket 7")
 
     rules: list[Words] = Field(default=[], description="only findings of these rules", max_length=100)
     findings: list[Words] = Field(default=[], description="only these findings, by key", max_length=1000)
@@ -67,6 +71,8 @@ class PlanOut(Schema):
 
 
 class RepairApplyIn(RepairIn):
+    model_config = example(safety="safe", reason="ticket 7", expected_hash="")
+
     expected_hash: Words = Field(default="", description="rows_hash of the plan that was looked at")
 
 
@@ -104,12 +110,11 @@ class RepairDetailOut(RepairOut):
     changes: list[RowChangeOut]
 
 
-class RepairPage(Schema):
+class RepairPage(PageOut):
     items: list[RepairOut]
-    page: int
-    pages: int
-    total: int
 
 
 class UndoIn(In):
+    model_config = example(reason="not what was wanted")
+
     reason: Reason = ""

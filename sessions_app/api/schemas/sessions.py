@@ -8,6 +8,8 @@ from typing import Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from sessions_app.api.paging import PageOut
+
 from .common import Health
 
 
@@ -57,11 +59,8 @@ class SessionOut(Schema):
     repaired_at: dt.datetime | None
 
 
-class SessionPage(Schema):
+class SessionPage(PageOut):
     items: list[SessionOut]
-    page: int
-    pages: int
-    total: int
     total_is_capped: bool
     filter: str = Field(description="the filter in words")
 

@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 from ninja import Schema
 from pydantic import Field
 
-from .common import NO_NUL, In
+from sessions_app.api.paging import PageOut
+
+from .common import NO_NUL, In, example
 
 
 class SourceOut(Schema):
@@ -40,7 +42,23 @@ class JobOut(Schema):
     total: int
     done: int
     failed: int
+    percent: int
+    parts: int = Field(description="read so far")
     error: str
+    created_at: dt.datetime
+    started_at: dt.datetime | None
+    finished_at: dt.datetime | None
+
+
+class JobPage(PageOut):
+    items: list[JobOut]
+
+
+class SourceDetailOut(Schema):
+    """A source and its newest import or sync, null = none was made."""
+
+    source: SourceOut
+    job: JobOut | None
 
 
 class SourceJobOut(Schema):
@@ -50,6 +68,8 @@ class SourceJobOut(Schema):
 
 class AttachIn(In):
     """Attach a file or folder of the machine that Suture runs on."""
+
+    model_config = example(path="/home/ann/.local/share/opencode/opencode.db", name="Ann's sessions")
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
     name: Annotated[str, Field(max_length=255, pattern=NO_NUL)] = ""

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from sessions_app.domain.model import Message, ReasoningPart, Session
+from sessions_app.domain.near import unknown
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from sessions_app.domain.wire.providers import DEFAULT_PACKAGE, OLDER_ANTHROPIC, route
 
@@ -105,7 +106,7 @@ def _protocol(name: str) -> ProtocolName:
     for protocol in PROTOCOLS:
         if protocol == name:
             return protocol
-    raise ValueError(f"Unknown protocol {name!r}; known are {', '.join(PROTOCOLS)}")
+    raise ValueError(unknown("protocol", name, PROTOCOLS))
 
 
 def _own_model(session: Session) -> tuple[str, str]:

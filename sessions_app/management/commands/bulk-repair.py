@@ -14,7 +14,7 @@ from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import report_rows
 from sessions_app.selectors.filters import SessionFilter
-from sessions_app.services.bulk import BulkRefused, Selection, bulk_start, bulk_undo
+from sessions_app.services.bulk import BulkNothing, BulkRefused, Selection, bulk_start, bulk_undo
 from sessions_app.services.bulkpreview import BulkPreview, bulk_preview
 from sessions_app.services.bulkrun import bulk_run
 from sessions_app.services.database import database_prepare
@@ -62,7 +62,7 @@ class Command(SutureCommand):
             return self._finish(_batch(resume, undo, options), json)
         except BulkRefused as refusal:
             self.say(str(refusal))
-            return FOUND_IT
+            return 0 if isinstance(refusal, BulkNothing) else FOUND_IT
 
     def _tell_preview(self, preview: BulkPreview, json: bool) -> int:
         if json:

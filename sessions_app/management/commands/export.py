@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 import sys
 from argparse import ArgumentParser
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sessions_app.domain.wish import LEVELS, Wish
+from sessions_app.domain.wish import LEVELS, Wish, choices_named
 from sessions_app.management.base import (
     FOUND_IT,
     SutureCommand,
@@ -19,11 +20,26 @@ from sessions_app.management.base import (
     session_argument,
     target_arguments,
 )
-from sessions_app.services.handback.handing import FORMS, WORDS, Form, HandBackRefused, Handed, HandOptions, handed
+from sessions_app.management.writing import whole_file
+from sessions_app.services.handback.handing import (
+    FORMS,
+    WORDS,
+    Form,
+    HandBackRefused,
+    Handed,
+    HandOptions,
+    handed,
+    known_names,
+)
+from sessions_app.services.handback.storewide import WHOLE_FORMS, whole_handed
+from sessions_app.services.refusals import repair_answer
 from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.storefacts import is_native
+from sessions_app.stores.base import Store
 
 _BINARY = ("database", "tree")
+_ABOUT = ("report", "bundle")
+"""Told about a session, and no session to go on with."""
 
 
 class Command(SutureCommand):
@@ -48,6 +64,15 @@ class Command(SutureCommand):
             metavar="CODE",
             help="repair only this rule; may be given several times",
         )
+        parser.add_argument("--finding", action="append", default=[], metavar="KEY", help="repair only this finding")
+        parser.add_argument(
+            "--choice",
+            action="append",
+            default=[],
+            metavar="KEY=NAME",
+            help="how a finding or a rule is repaired",
+        )
+        parser.add_argument("--all", action="store_true", help="the whole store: database, patch, undo or tree")
         parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far that repair may go")
         parser.add_argument(
             "--same-ids",
@@ -63,6 +88,8 @@ class Command(SutureCommand):
             raise ValueError(f"{output} exists already; choose another name.")
         wish = Wish.of(
             rules=options["rule"],
+            findings=options["finding"],
+            choices=choices_named(options["choice"]),
             safety=options["safety"],
             target=options["target"],
             thinking=options["thinking"],
@@ -73,30 +100,51 @@ class Command(SutureCommand):
             children=options["children"],
             secrets=True,
         )
-        with open_path(path) as store:
-            native = path != "-" and is_native(store.path)
-            whole = OpenStore(store, datetime.now(UTC), native, agents=False)
-            bench = Bench(store.read(one_session(store, session)), wish, whole)
-            try:
-                with handed(bench=bench, form=form, options=handing, source=store.path.name) as made:
-                    self._write(made, output)
-            except HandBackRefused as refusal:
-                self.say(refusal.words)
-                return 2 if refusal.kind == "form" else FOUND_IT
+        if options["all"] and (form not in WHOLE_FORMS or session):
+            raise ValueError(f"--all hands the whole store back, as {', '.join(WHOLE_FORMS)}; without --session.")
+        try:
+            with (
+                open_path(path) as store,
+                self._handed(store, path, session, form, handing, wish, whole=options["all"]) as made,
+            ):
+                self._write(made, output)
+        except HandBackRefused as refusal:
+            self.say(refusal.words)
+            return repair_answer(refusal.kind).code
         for note in made.notes:
             self.say(note)
         if output is not None:
             self.say(f"Written to {output}.")
-        return 0
+        return FOUND_IT if made.outlook.blocked and form not in _ABOUT else 0
+
+    def _handed(
+        self,
+        store: Store,
+        path: str | None,
+        session: list[str],
+        form: Form,
+        handing: HandOptions,
+        wish: Wish,
+        *,
+        whole: bool,
+    ) -> AbstractContextManager[Handed]:
+        native = path != "-" and is_native(store.path)
+        opened = OpenStore(store, datetime.now(UTC), native, agents=False)
+        if whole:
+            form_of_all = next(one for one in WHOLE_FORMS if one == form)
+            return whole_handed(whole=opened, form=form_of_all, options=handing, wish=wish, name=store.path.name)
+        bench = known_names(Bench(store.read(one_session(store, session)), wish, opened))
+        return handed(bench=bench, form=form, options=handing, source=store.path.name)
 
     def _write(self, made: Handed, output: str | None) -> None:
         if output is not None:
-            if made.path is not None:
-                shutil.copyfile(made.path, output)
-            else:
-                Path(output).write_bytes(made.data)
+            with whole_file(Path(output)) as file:
+                if made.path is not None:
+                    shutil.copyfile(made.path, file)
+                else:
+                    file.write_bytes(made.data)
         elif made.path is None:
             self.stdout.write(made.data.decode("utf-8", "surrogateescape"))
         else:
-            with made.path.open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
+            with made.path.open("rb") as copy:
+                shutil.copyfileobj(copy, sys.stdout.buffer)

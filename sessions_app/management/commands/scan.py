@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sessions_app.domain import dialects
+from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import as_document, scan
-from sessions_app.domain.wire.target import Thinking
+from sessions_app.domain.wire.target import Thinking, parse_target
 from sessions_app.management.base import (
     FOUND_IT,
     SutureCommand,
@@ -107,18 +108,27 @@ class Command(SutureCommand):
         check = [] if whole.check is None else list(whole.check.messages)
         facts = store_facts(store=store, native=native, now=datetime.now(UTC), check=check)
         titles = {row["id"]: row.get("title") for row in store.sessions()}
+        if target:
+            parse_target(target)  # what cannot be read is bad usage, and no session's fault
         for session_id in session or titles:
             try:
                 rows = store.read(session_id)
             except StoreError as problem:
                 if problem.kind == "no-session" and session:
                     raise
-                yield _unreadable(str(session_id), str(titles.get(session_id) or ""), problem)
+                yield _unreadable(str(session_id), str(titles.get(session_id) or ""), problem.words)
                 continue
-            decoded = dialects.decode(rows)
-            own: Facts = session_facts(facts, rows)
-            wanted = session_target(target, thinking, decoded)
-            yield as_document(decoded, scan(decoded, target=wanted, thinking=thinking, facts=own))
+            try:
+                decoded = dialects.decode(rows)
+                own: Facts = session_facts(facts, rows)
+                wanted = session_target(target, thinking, decoded)
+                document = as_document(decoded, scan(decoded, target=wanted, thinking=thinking, facts=own))
+                to_text(document)
+            except Exception as problem:  # one odd session must not cost the others
+                said = f"Suture failed on this session ({type(problem).__name__}: {problem})."
+                document = _unreadable(str(session_id), str(titles.get(session_id) or ""), said)
+                self.say(f"{session_id}: {said}")
+            yield document
 
     def _store_in_words(self, whole: StoreReport, page: Page) -> None:
         if whole.findings:
@@ -157,13 +167,13 @@ def _line(text: str) -> str:
     return " ".join(text.split("\n"))
 
 
-def _unreadable(session_id: str, title: str, problem: StoreError) -> dict[str, Any]:
+def _unreadable(session_id: str, title: str, why: str) -> dict[str, Any]:
     return {
         "id": session_id,
         "title": title,
         "health": "unreadable",
         "target": None,
-        "reasons": [problem.words],
+        "reasons": [why],
         "findings": [],
         "verdicts": {},
     }

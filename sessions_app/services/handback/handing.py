@@ -17,26 +17,33 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from sessions_app import __version__, stores
 from sessions_app.domain import dialects, rowdoc
-from sessions_app.domain.handback.extent import extent
+from sessions_app.domain.handback.extent import Extent, extent
 from sessions_app.domain.handback.redact import bundle
 from sessions_app.domain.handback.report import report
 from sessions_app.domain.model import SessionRows
+from sessions_app.domain.planning import compose
+from sessions_app.domain.repair import RowChange
 from sessions_app.domain.scan import scan
 from sessions_app.domain.secrets import masked
 from sessions_app.domain.wish import Wish
 from sessions_app.ruletexts import rule_texts
-from sessions_app.services.repair.bench import Bench, OpenStore
+from sessions_app.services.repair.bench import Bench, OpenStore, session_bench
+from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.rulesversion import rules_version
 from sessions_app.stores.base import Store, StoreError
+from sessions_app.stores.changes import GuardRefused
 from sessions_app.stores.intake import disarm
 from sessions_app.stores.sqlite.store import SqliteStore
 
 from .copy import store_copy
 from .exportdoc import ExportDocument, NotExportable, export_documents
+from .outlook import Applied, Outlook, applied_to_upload, outlook, outlook_before, together
 from .patch import store_patches
 
 if TYPE_CHECKING:  # commands on bare files start without Django
     from sessions_app.models import Session
+
+NOT_APPLIED = Applied()
 
 type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
 FORMS: tuple[Form, ...] = get_args(Form.__value__)
@@ -55,7 +62,7 @@ WORDS: dict[Form, str] = {
 _PLANNED: frozenset[Form] = frozenset({"database", "export", "patch", "undo", "report", "tree"})
 WRITTEN_BACK: frozenset[Form] = frozenset({"database", "tree", "patch", "undo"})
 """They go into the client's own files, so nothing in them can be masked."""
-_KIND: dict[Form, tuple[str, str]] = {
+KINDS: dict[Form, tuple[str, str]] = {
     "database": ("application/vnd.sqlite3", "db"),
     "export": ("application/json", "json"),
     "patch": ("application/sql", "sql"),
@@ -69,9 +76,10 @@ _KIND: dict[Form, tuple[str, str]] = {
 
 class HandBackRefused(Exception):
     """The session cannot be handed back in this form. ``kind``: form (of no use for its kind of store or rows), nothing
-    (there is nothing to repair with these options), store (it cannot be read), masked (it would hold keys unmasked)."""
+    (there is nothing to repair with these options), store (it cannot be read), wish (it names what the session does
+    not have), masked (it would hold keys unmasked)."""
 
-    def __init__(self, kind: Literal["form", "nothing", "store", "masked"], words: str) -> None:
+    def __init__(self, kind: Literal["form", "nothing", "store", "wish", "masked"], words: str) -> None:
         super().__init__(words)
         self.kind = kind
         self.words = words
@@ -93,10 +101,12 @@ class HandOptions:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """A file to hand over: in ``data``, or at ``path`` while the context is open. ``notes`` are for whoever gets it."""
+    """A file to hand over: in ``data``, or at ``path`` while the context is open. ``notes`` are for whoever gets it,
+    what is in it (``outlook``) first."""
 
     name: str
     content_type: str
+    outlook: Outlook
     data: bytes = b""
     path: Path | None = None
     notes: tuple[str, ...] = ()
@@ -130,22 +140,60 @@ def session_handed(
     try:
         with source.open_store() as store:
             whole = OpenStore(store, now, source.native, agents=False)
-            bench = Bench(store.read(stored_id(session)), wish, whole)
-            with handed(bench=bench, form=form, options=options, source=source.name) as made:
+            bench = known_names(Bench(store.read(stored_id(session)), wish, whole))
+            applied = applied_to_upload(session)
+            with handed(bench=bench, form=form, options=options, source=source.name, applied=applied) as made:
                 yield made
         return
     except StoreError as problem:
         if form in WRITTEN_BACK or session.imported_at is None:
             raise HandBackRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
         note = f"The source could not be read just now ({problem.words}), so this is what was imported before."
-    made = _Maker(Bench(session_rows(session), wish), options, source.name).made(form)
-    yield replace(made, notes=(note, *made.notes))
+    bench = known_names(Bench(session_rows(session), wish))
+    made = _Maker(bench, options, source.name, applied_to_upload(session)).made(form)
+    yield replace(made, notes=(*made.notes, note))
+
+
+@dataclass(frozen=True, slots=True)
+class Handback:
+    """What would be in each form, before it is made; None where the session cannot be looked at now."""
+
+    after: Outlook | None = None
+    stored: Outlook | None = None
+    before: Outlook | None = None
+    patchable: bool = False
+    """There is something for a patch to do."""
+
+    def within(self, form: Form) -> Outlook | None:
+        return self.before if form == "undo" else self.after if form in _PLANNED else self.stored
+
+
+def handback(*, session: Session, wish: Wish, now: datetime) -> Handback:
+    """A look at what ``session_handed`` would give."""
+    try:
+        with session_bench(session=session, wish=wish, now=now) as bench:
+            maker = _Maker(bench, HandOptions(), session.source.name, applied_to_upload(session))
+            patchable = bool(bench.plan.changes or maker.applied.changes)
+            before = maker.outlook("undo") if patchable else None
+            return Handback(maker.outlook("database"), maker.outlook("rows"), before, patchable)
+    except RepairRefused:
+        return Handback()
+
+
+def known_names(bench: Bench) -> Bench:
+    """The bench, whose wish names what its session has. Raises ``HandBackRefused``."""
+    if bench.misnamed:
+        raise HandBackRefused("wish", bench.misnamed)
+    return bench
 
 
 @contextmanager
-def handed(*, bench: Bench, form: Form, options: HandOptions, source: str) -> Iterator[Handed]:
-    """One session of an open store in a form. Raises ``HandBackRefused``, ``StoreError``."""
-    maker = _Maker(bench, options, source)
+def handed(
+    *, bench: Bench, form: Form, options: HandOptions, source: str, applied: Applied = NOT_APPLIED
+) -> Iterator[Handed]:
+    """One session of an open store in a form. ``applied``: what was repaired in our copy of an upload. Raises
+    ``HandBackRefused``, ``StoreError``."""
+    maker = _Maker(bench, options, source, applied)
     if form not in ("database", "tree"):
         yield maker.made(form)
         return
@@ -157,7 +205,8 @@ def handed(*, bench: Bench, form: Form, options: HandOptions, source: str) -> It
 
 
 class _Maker:
-    def __init__(self, bench: Bench, options: HandOptions, source: str) -> None:
+    def __init__(self, bench: Bench, options: HandOptions, source: str, applied: Applied) -> None:
+        self.applied = applied
         self.bench = bench
         self.rows = bench.rows
         self.store = bench.whole.store if bench.whole is not None else None
@@ -183,7 +232,7 @@ class _Maker:
         store_copy(store=self.store, destination=copy)
         changes = self.bench.plan.changes if self.options.repaired else ()
         if changes:
-            with stores.open_store(copy, kind) as written:
+            with unchanged(), stores.open_store(copy, kind) as written:
                 written.apply(changes, journal=None, expect={self.rows.id: rowdoc.rows_hash(self.rows)})
         if form == "tree":
             packed = folder / "storage.tgz"
@@ -227,38 +276,74 @@ class _Maker:
         )
         if len(documents) == 1:
             return self._handed("export", documents[0].text + "\n", notes=notes + left)
-        return Handed(
-            f"{_file_name(self.rows.id)}.zip",
-            "application/zip",
-            _zipped(documents, notes + left),
-            notes=notes + left,
-        )
+        each = [(bench.rows.id, outlook(bench, repaired=self.options.repaired)) for bench in family]
+        told = self._shown(together(each))
+        notes = (told.words, *notes, *left)
+        name = f"{file_name(self.rows.id)}.zip"
+        return Handed(name, "application/zip", told, _zipped(documents, notes), notes=notes)
 
     def _patch(self, *, undo: bool) -> Handed:
+        """Against the file that its owner has: for an upload as it was, whatever was repaired in our copy."""
         if not isinstance(self.store, SqliteStore):
             raise HandBackRefused("form", "A patch is for a database; this session comes from another kind of store.")
-        if not self.bench.plan.changes:
+        written = patched(self.bench, self.applied)
+        if not written.changes:
             raise HandBackRefused("nothing", "There is nothing to repair with these options.")
+        told = self.outlook("undo" if undo else "patch")
         patch, back = store_patches(
-            self.store,
-            self.bench.plan.changes,
-            made_for=self.rows.id,
-            extents=[(extent(self.rows), extent(self.bench.rows_after))],
+            self.store, written.changes, made_for=self.rows.id, extents=[written.extents], says=told.words
         )
         return self._handed("undo", back) if undo else self._handed("patch", patch)
 
+    def outlook(self, form: Form) -> Outlook:
+        """What is in the form."""
+        bench, applied = self.bench, self.applied
+        if form == "undo":
+            return self._shown(outlook_before(bench, applied.before(bench), {*applied.rules, *bench.plan.rules}))
+        repaired = form in _PLANNED and self.options.repaired
+        return self._shown(outlook(bench, repaired=repaired, applied=applied.rules))
+
+    def _shown(self, told: Outlook) -> Outlook:
+        """Findings quote what is stored."""
+        return replace(told, left=tuple(map(masked, told.left))) if self.options.masked else told
+
     def _handed(self, form: Form, text: str, *, path: Path | None = None, notes: tuple[str, ...] = ()) -> Handed:
-        content_type, ending = _KIND[form]
+        content_type, ending = KINDS[form]
+        told = self.outlook(form)
         safe = masked(text) if self.options.masked else text
         if safe != text:
             notes = (*notes, "What looks like a key is masked.")
         return Handed(
-            f"{_file_name(self.rows.id)}.{ending}",
+            f"{file_name(self.rows.id)}.{ending}",
             content_type,
+            told,
             safe.encode("utf-8", "surrogateescape"),
             path,
-            notes,
+            (told.words, *notes),
         )
+
+
+@contextmanager
+def unchanged() -> Iterator[None]:
+    """A copy that holds other rows than were read before it was made is a ``HandBackRefused``."""
+    try:
+        yield
+    except GuardRefused as refusal:
+        raise HandBackRefused("store", f"The store changed while it was copied: {refusal} Try again.") from refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """Row changes of a patch, and how much its session holds before and after."""
+
+    changes: tuple[RowChange, ...]
+    extents: tuple[Extent, Extent]
+
+
+def patched(bench: Bench, applied: Applied) -> Patched:
+    """From the session as its owner has it to the session as it is after the plan."""
+    changes = compose((*applied.changes, *bench.plan.changes))
+    return Patched(changes, (extent(applied.before(bench).rows), extent(bench.rows_after)))
 
 
 def _descendants(store: Store, rows: SessionRows) -> list[SessionRows]:
@@ -285,7 +370,7 @@ def _zipped(documents: Sequence[ExportDocument], notes: Sequence[str]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, document in enumerate(documents, 1):
-            name = f"{number:03}-{_file_name(document.session_id)}.json"
+            name = f"{number:03}-{file_name(document.session_id)}.json"
             archive.writestr(
                 zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), document.text.encode("utf-8", "surrogateescape")
             )
@@ -296,7 +381,7 @@ def _zipped(documents: Sequence[ExportDocument], notes: Sequence[str]) -> bytes:
     return out.getvalue()
 
 
-def _file_name(text: str) -> str:
+def file_name(text: str) -> str:
     return (
         "".join(letter for letter in text if letter.isascii() and (letter.isalnum() or letter in "_-"))[:80]
         or "session"

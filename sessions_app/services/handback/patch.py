@@ -25,9 +25,10 @@ def patch_sql(
     made_for: str,
     table_name: Callable[[str], str] = str,
     extents: Sequence[Extent] = (),
+    says: str = "",
 ) -> str:
     """The script. ``made_for`` names the file in its first line; ``table_name`` gives the real name of a table of the
-    interchange."""
+    interchange; ``says`` is what is known of its result."""
     lines = [
         (
             f"-- Suture: {len(changes)} row changes for {_comment(made_for)}. Close the client, keep a copy of the"
@@ -35,6 +36,7 @@ def patch_sql(
         ),
         "--   sqlite3 FILE < THIS",
         "-- If any row is not what the repair was planned for, nothing is written.",
+        *([f"-- {_comment(says)}"] if says else []),
         ".bail on",
         ".timeout 5000",
         "PRAGMA foreign_keys = OFF;",
@@ -57,9 +59,15 @@ def patch_sql(
 
 
 def store_patches(
-    store: SqliteStore, changes: Sequence[RowChange], *, made_for: str, extents: Sequence[tuple[Extent, Extent]]
+    store: SqliteStore,
+    changes: Sequence[RowChange],
+    *,
+    made_for: str,
+    extents: Sequence[tuple[Extent, Extent]],
+    says: str = "",
 ) -> tuple[str, str]:
-    """The script for a store, and the one that takes it back. ``extents``: of each changed session before and after."""
+    """The script for a store, and the one that takes it back. ``extents``: of each changed session before and after;
+    ``says``: what is known of the result, in both."""
 
     def real(table: str) -> str:
         found = store.schema.real(table)
@@ -67,8 +75,8 @@ def store_patches(
 
     before, after = [one for one, _ in extents], [one for _, one in extents]
     return (
-        patch_sql(changes, made_for=made_for, table_name=real, extents=before),
-        undo_sql(changes, made_for=made_for, table_name=real, extents=after),
+        patch_sql(changes, made_for=made_for, table_name=real, extents=before, says=says),
+        undo_sql(changes, made_for=made_for, table_name=real, extents=after, says=says),
     )
 
 
@@ -78,10 +86,12 @@ def undo_sql(
     made_for: str,
     table_name: Callable[[str], str] = str,
     extents: Sequence[Extent] = (),
+    says: str = "",
 ) -> str:
     """The script that takes ``patch_sql`` of the same changes back, under the same guard. ``extents``: after the
     patch."""
-    return patch_sql(inverted(tuple(changes)), made_for=made_for, table_name=table_name, extents=extents)
+    back = inverted(tuple(changes))
+    return patch_sql(back, made_for=made_for, table_name=table_name, extents=extents, says=says)
 
 
 def _row_guard(change: RowChange, table: str) -> Iterator[str]:

@@ -39,6 +39,8 @@ def repair_apply(
     with stored_bench(session=session, wish=wish, now=now) as (bench, whole):
         if expected_hash and rowdoc.rows_hash(bench.rows) != expected_hash:
             raise _changed(bench, whole, session, expected_hash)
+        if batch is None and bench.misnamed:  # a batch names what each of its sessions has or not
+            raise RepairRefused("wish", bench.misnamed)
         if bench.refusal:
             raise RepairRefused("held", bench.refusal)
         if not bench.plan.changes:

@@ -13,13 +13,14 @@ from sessions_app.domain import dialects, planning, rowdoc
 from sessions_app.domain import model as domain
 from sessions_app.domain.judging import verdict_on
 from sessions_app.domain.model import SessionRows
+from sessions_app.domain.near import unknown
 from sessions_app.domain.planning import Preview, Proposal
 from sessions_app.domain.repair import Plan
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from sessions_app.domain.wire.target import Target, default_target
 from sessions_app.domain.wire.verdict import Verdict
-from sessions_app.domain.wish import Wish
+from sessions_app.domain.wish import NOTHING, Wish
 from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.base import Store
 from sessions_app.stores.holders import Holder
@@ -92,6 +93,20 @@ class Bench:
 
     def _proposed(self, held: bool) -> Proposal:
         return planning.propose(self.decoded, self.target, self.wish, self.facts, held)
+
+    @cached_property
+    def misnamed(self) -> str:
+        """What was wished for by a name that this session does not have, in words; "" = all is there."""
+        wish, found = self.wish, self.proposal.found
+        held, keys = tuple(message.id for message in self.decoded.messages), tuple(finding.key for finding in found)
+        problems = [unknown("message", name, held) for name in wish.messages if name not in held]
+        gone = "it is not found in this session"
+        problems += [unknown("finding", key, keys, gone) for key in wish.findings if key not in keys]
+        for key, name in wish.choices.items():
+            offered = [choice.name for one in found if key in (one.key, one.rule) for choice in one.choices]
+            if name != NOTHING and offered and name not in offered:
+                problems.append(unknown(f"choice of {key}", name, tuple(dict.fromkeys((*offered, NOTHING)))))
+        return " ".join(problems)
 
     @property
     def plan(self) -> Plan:

@@ -13,11 +13,13 @@ from sessions_app.stores.changes import GuardRefused
 class RepairRefused(Exception):
     """Nothing was written. ``kind``: changed (the session is not what the plan was made for), held (a client has the
     file open), nothing (no operation to apply), store (the store cannot be read or written), state (the repair cannot
-    be undone), wish (it names what nothing here knows). ``changed`` says what changed, in words."""
+    be undone), wish (it names what nothing here knows). ``changed`` says what changed, in words; ``cause``
+    is the kind of the ``StoreError`` behind "store"."""
 
-    def __init__(self, kind: str, words: str, changed: Sequence[str] = ()) -> None:
+    def __init__(self, kind: str, words: str, changed: Sequence[str] = (), cause: str = "") -> None:
         super().__init__(words)
         self.kind = kind
+        self.cause = cause
         self.words = words
         self.changed = tuple(changed)
 
@@ -28,7 +30,8 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except StoreError as problem:
-        raise RepairRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
+        words = f"{problem.words} {problem.next_step}".strip()
+        raise RepairRefused("store", words, cause=problem.kind) from problem
     except GuardRefused as refusal:
         raise guard_refusal(refusal) from refusal
 

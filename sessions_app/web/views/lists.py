@@ -106,7 +106,10 @@ def sessions(request: HtmxRequest) -> HttpResponseBase:
     if wants_partial(request, "session-list"):
         response = render(request, "sessions/list.html#session-list", context)
     else:
-        response = render(request, "sessions/list.html", context | _form(wanted, page.total, tabs.tail))
+        shown_as = 422 if wanted.faults else 200
+        response = render(
+            request, "sessions/list.html", context | _form(wanted, page.total, tabs.tail), status=shown_as
+        )
     patch_vary_headers(response, ["HX-Request"])
     return response
 

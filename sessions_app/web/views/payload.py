@@ -147,7 +147,7 @@ def _messages(request: HtmxRequest, made: Payload, found: Verdict | None) -> dic
         index = _index(violation.pointer)
         by_index.setdefault(index if index is not None else -1, []).append(violation)
     pages = max(1, -(-len(sent) // PER_PAGE))
-    number = min(page_number(request.GET), pages)
+    number = page_number(request.GET)
     first_bad = min((index for index in by_index if index >= 0), default=None)
     if "page" not in request.GET and first_bad is not None:
         number = min(first_bad // PER_PAGE + 1, pages)

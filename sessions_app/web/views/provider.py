@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any, Literal, cast
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -32,6 +31,7 @@ from sessions_app.web.http import (
     given_out,
     load_session,
     page_number,
+    page_rows,
     wants_partial,
 )
 from sessions_app.web.pager import step_pager
@@ -59,13 +59,14 @@ def _page(
     request: HtmxRequest, session: Session, job: Compaction | None, refused: str = "", status: int = 200
 ) -> HttpResponse:
     options = _options(request.POST if request.method == "POST" else request.GET)
-    probes = Paginator(Probe.objects.filter(session=session), 20).get_page(page_number(request.GET))
+    number = page_number(request.GET)
+    probes, pages = page_rows(Probe.objects.filter(session=session), number, 20)
     context = session_shell(request, session.pk, "provider") | {
         "options": options,
         "thinking_choices": THINKING,
         "probe": _probe(session, options),
-        "probes": probes.object_list,
-        "pager": step_pager(probes.number, probes.paginator.num_pages, label="Pages of answers", css="card-body"),
+        "probes": probes,
+        "pager": step_pager(number, pages, label="Pages of answers", css="card-body"),
         "job": job,
         "refused": refused,
         "may_send": request.user.has_perm(REPAIR),

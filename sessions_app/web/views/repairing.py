@@ -78,7 +78,7 @@ class Change:
 @allowed(VIEW)
 def repair(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     try:
-        wish = _wish(request.POST if request.method == "POST" else request.GET)
+        wish = wish_asked(request.POST if request.method == "POST" else request.GET)
     except WishError as problem:
         return _page(request, session_id, {"wish": Wish(), "refused": RepairRefused("wish", str(problem))}, 422)
     if request.method == "POST":
@@ -86,7 +86,7 @@ def repair(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     return _preview(request, session_id, wish)
 
 
-def _wish(query: QueryDict) -> Wish:
+def wish_asked(query: QueryDict) -> Wish:
     """What the form asks for. Raises ``WishError``."""
     named = ((name, query.get(name, "")) for name in query if name.startswith("choice."))
     choices = [(name.removeprefix("choice."), value) for name, value in named if value]
@@ -99,7 +99,7 @@ def _wish(query: QueryDict) -> Wish:
     )
 
 
-def _query(wish: Wish, **more: str) -> str:
+def wish_query(wish: Wish, **more: str) -> str:
     """The wish as the form sends it."""
     pairs = [("finding", key) for key in wish.findings] + [("rule", rule) for rule in wish.rules]
     pairs += [(f"choice.{key}", name) for key, name in wish.choices.items()]
@@ -149,12 +149,15 @@ def _planned_context(bench: Bench, shown: str) -> dict[str, Any]:
         "planned": {
             "refusal": bench.refusal,
             "warning": bench.warning,
-            "force_url": f"?{_query(wish)}&force=yes",
+            "handback": f"?{wish_query(wish)}",
+            "force_url": f"?{wish_query(wish)}&force=yes",
         },
         "plan": plan,
         "choosable": choosable,
         "diffs": _diffs(bench.preview, shown),
-        "views": [present.Segment(word, f"?{_query(wish, view=name)}", name == shown) for name, word in VIEWS.items()],
+        "views": [
+            present.Segment(word, f"?{wish_query(wish, view=name)}", name == shown) for name, word in VIEWS.items()
+        ],
         "outcome": {
             "plan": plan,
             "verdicts": changes,

@@ -7,9 +7,9 @@ from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -18,9 +18,22 @@ from sessions_app.models import ImportJob, Session, Source, SourceProblem
 from sessions_app.selectors.sources import source_found_paths, source_rows
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
+from sessions_app.services.handback.handing import WORDS
+from sessions_app.services.handback.storewide import stuck_count, whole_forms_of
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
-from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock
+from sessions_app.web.http import (
+    FACE,
+    REPAIR,
+    SOURCES,
+    VIEW,
+    HtmxRequest,
+    actor,
+    allowed,
+    clock,
+    page_number,
+    page_rows,
+)
 from sessions_app.web.jobs import nobody_works
 from sessions_app.web.pager import step_pager
 
@@ -128,11 +141,20 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     sessions = Session.objects.filter(source=found)
     state["only_session"] = sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
     state["blocked"] = sessions.filter(health=Session.Health.BLOCKED).count()
-    problems = Paginator(SourceProblem.objects.filter(source=found).order_by("id"), 50)
-    context["problems"] = page = problems.get_page(request.GET.get("page"))
-    context["pager"] = step_pager(page.number, problems.num_pages, label="Pages of problems", css="card-body")
+    problems, number = SourceProblem.objects.filter(source=found).order_by("id"), page_number(request.GET)
+    context["problems"], pages = page_rows(problems, number, 50)
+    context["problem_count"] = problems.count()
+    context["pager"] = step_pager(number, pages, label="Pages of problems", css="card-body")
     context["may_add"] = request.user.has_perm(SOURCES)
+    may_take = not running and request.user.has_perm(REPAIR)  # the forms are written back, with keys unmasked
+    context["exports"] = _exports(found) if may_take else []
+    context["stuck"] = stuck_count(source=found)
     return render(request, "sources/detail.html", context)
+
+
+def _exports(found: Source) -> list[tuple[str, str]]:
+    address = reverse("api:source_export", args=[found.pk])
+    return [(WORDS[form], f"{address}?as={form}") for form in whole_forms_of(found.kind)]
 
 
 @require_POST

@@ -1,0 +1,27 @@
+"""Files that a command writes: whole, or not there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(target: Path) -> Iterator[Path]:
+    """A file beside ``target`` to write to; it takes the place of ``target`` when all went well, and is gone when
+    something did not, Ctrl-C too."""
+    number, name = tempfile.mkstemp(prefix=".suture-", dir=target.resolve().parent)
+    os.close(number)
+    beside = Path(name)
+    try:
+        yield beside
+        mask = os.umask(0)
+        os.umask(mask)
+        beside.chmod(0o666 & ~mask)
+        beside.replace(target)
+    finally:
+        with suppress(FileNotFoundError):
+            beside.unlink()

@@ -1,0 +1,106 @@
+"""What is in a file that is handed back: for which repairs it was made, what is still wrong in it, and whether its
+session is still blocked (docs/contract/design.md#handback)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sessions_app.domain import dialects
+from sessions_app.domain.model import Session
+from sessions_app.domain.planning import compose
+from sessions_app.domain.repair import RowChange, inverted
+from sessions_app.domain.scan import scan
+from sessions_app.services.repair.bench import Bench
+
+if TYPE_CHECKING:  # commands on bare files start without Django
+    from sessions_app.models import Session as Mirrored
+
+WORST = ("unreadable", "blocked", "at-risk", "healthy")
+LEFT = 20
+"""Findings that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """``rules``: those whose findings were repaired in it. ``left``: what is still wrong, the gravest first."""
+
+    health: str
+    rules: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    sessions: int = 1
+
+    @property
+    def blocked(self) -> bool:
+        return self.health in ("blocked", "unreadable")
+
+    @property
+    def words(self) -> str:
+        made = f"Made with the repairs of {', '.join(self.rules)}" if self.rules else "No repair is in it"
+        state = {"blocked": "still blocked", "at-risk": "still at risk"}.get(self.health, self.health)
+        whose = "its session is" if self.sessions == 1 else f"the worst of its {self.sessions} sessions is"
+        left = f": {'; '.join(self.left)}" if self.left else "."
+        return f"{made}; {whose} {state}{left}"
+
+
+def outlook(bench: Bench, *, repaired: bool, applied: Sequence[str] = ()) -> Outlook:
+    """Of a session on the bench: after its plan where ``repaired``, else as stored. ``applied``: rules that were
+    repaired in it before."""
+    after = repaired and bool(bench.plan.changes)
+    rules = {*applied, *(bench.plan.rules if after else ())}
+    return _judged(bench, bench.after if after else bench.decoded, rules)
+
+
+def outlook_before(bench: Bench, session: Session, rules: Collection[str]) -> Outlook:
+    """Of ``session``, which is the one on the bench as it once was: what an undo script leads back to. ``rules``: those
+    whose repairs it takes back."""
+    return _judged(bench, session, set(rules))
+
+
+def _judged(bench: Bench, session: Session, rules: set[str]) -> Outlook:
+    result = scan(session, target=bench.target, thinking=bench.wish.thinking, facts=bench.facts)
+    ranks = ("blocked", "at-risk")
+    found = sorted((one for one in result.findings if one.severity in ranks), key=lambda one: ranks.index(one.severity))
+    left = tuple(dict.fromkeys(one.summary for one in found)) or (
+        tuple(result.reasons) if result.health != "healthy" else ()
+    )
+    return Outlook(result.health, tuple(sorted(rules)), left[:LEFT])
+
+
+def together(each: Sequence[tuple[str, Outlook]]) -> Outlook:
+    """Of a whole store, session by session: the worst health, and what is left in each."""
+    health = min((one.health for _, one in each), key=WORST.index, default="healthy")
+    rules = sorted({rule for _, one in each for rule in one.rules})
+    worst = sorted((item for item in each if item[1].left), key=lambda item: WORST.index(item[1].health))
+    left = [f"{name}: {one.left[0]}" for name, one in worst]
+    more = [f"and {len(left) - LEFT} more sessions"] if len(left) > LEFT else []
+    return Outlook(health, tuple(rules), (*left[:LEFT], *more), len(each))
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Repairs that were written to our copy of an upload, and so are not in the file that its owner has."""
+
+    changes: tuple[RowChange, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    def before(self, bench: Bench) -> Session:
+        """The session as it was uploaded."""
+        rows = dialects.apply(bench.rows, inverted(self.changes)) if self.changes else bench.rows
+        return dialects.decode(rows)
+
+
+def applied_to_upload(session: Mirrored) -> Applied:
+    """The repairs that stand, as one; none of an attached file, which its owner has as it is."""
+    from sessions_app.models import Repair
+
+    if session.source.live:
+        return Applied()
+    standing = Repair.objects.filter(
+        session=session, state=Repair.State.APPLIED, undoes=None, path=session.source.file
+    ).order_by("applied_at", "pk")
+    found = [(repair, [kept.change for kept in repair.changes.order_by("position")]) for repair in standing]
+    changes = compose(change for _, changes in found for change in changes)
+    rules = {rule for repair, _ in found for rule in repair.rules}
+    return Applied(changes, tuple(sorted(rules)))
