@@ -14,4 +14,4 @@ class SessionsAppConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import checks  # noqa: F401  registers the system checks
+        from . import checks, signins  # noqa: F401  registers the system checks and the signals

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from datetime import timedelta
 from pathlib import Path
 
 import structlog
@@ -48,6 +49,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "django_structlog",
     "django_tasks_db",
+    "axes",
 ]
 
 MIDDLEWARE = [
@@ -55,6 +57,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "sessions_app.web.middleware.never_stored",
+    "sessions_app.uploads.uploads_closed",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -65,6 +68,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "sessions_app.web.middleware.BusyDatabase",
+    "axes.middleware.AxesMiddleware",
 ]
 SUTURE_METRICS_TOKEN = env.text("SUTURE_METRICS_TOKEN")
 """Opens /metrics; "" = there is no such page, and nothing is measured."""
@@ -135,6 +139,20 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
 ]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # looks at no password while there were too many wrong ones
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_FAILURE_LIMIT = env.integer("SUTURE_LOGIN_TRIES", 10, minimum=1)
+"""Wrong passwords for one name from one address, until none is looked at for a while."""
+AXES_COOLOFF_TIME = timedelta(minutes=env.integer("SUTURE_LOGIN_MINUTES", 15, minimum=1))
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # nobody can lock somebody else out from elsewhere
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_DISABLE_ACCESS_LOG = True  # the audit trail keeps who signed in and who could not
+AXES_CLIENT_IP_CALLABLE = "sessions_app.signins.client_address"
+AXES_LOCKOUT_CALLABLE = "sessions_app.signins.too_many"
+AXES_VERBOSE = False
 _PREFIX = "__Host-" if SUTURE_HTTPS else ""  # browsers take the prefix only with Secure, so not on plain loopback
 SESSION_COOKIE_NAME = f"{_PREFIX}suture_session"
 SESSION_COOKIE_SECURE = SUTURE_HTTPS
@@ -161,7 +179,8 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31_536_000 if SUTURE_HTTPS else 0
 SECURE_SSL_REDIRECT = False  # the proxy in front speaks https; the health pages are asked by plain http
-if env.boolean("SUTURE_BEHIND_PROXY", False):
+SUTURE_BEHIND_PROXY = env.boolean("SUTURE_BEHIND_PROXY", False)
+if SUTURE_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Files
@@ -192,6 +211,13 @@ SUTURE_ATTACH_ROOTS = env.listing(
 """Folders below which files of this machine may be attached: everything where only this machine is served, else what is
 named."""
 SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
+
+# What is kept, and how long (docs/settings.md).
+SUTURE_KEEP_BACKUPS = env.integer("SUTURE_KEEP_BACKUPS", 5, minimum=1)
+SUTURE_KEEP_BACKUP_DAYS = env.integer("SUTURE_KEEP_BACKUP_DAYS", 30, minimum=1)
+SUTURE_KEEP_RESTORE_POINTS = env.integer("SUTURE_KEEP_RESTORE_POINTS", 50, minimum=1)
+SUTURE_KEEP_RESTORE_POINT_DAYS = env.integer("SUTURE_KEEP_RESTORE_POINT_DAYS", 180, minimum=1)
+SUTURE_KEEP_TASK_DAYS = env.integer("SUTURE_KEEP_TASK_DAYS", 14, minimum=1)
 """Bytes of a database up to which a full backup is made before a repair (docs/contract/design.md#5.2)."""
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("SUTURE_FORM_LIMIT", 8 * 1024**2, minimum=1)
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000

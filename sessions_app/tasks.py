@@ -14,7 +14,7 @@ from django.tasks import task
 from django.utils import timezone
 
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
-from sessions_app.services import bulkrun, compacting, importing, jobs, scanning
+from sessions_app.services import bulkrun, compacting, importing, jobs, pruning, scanning
 from sessions_app.services.repair import recover
 from sessions_app.services.repair.write import journal_recover
 
@@ -77,6 +77,11 @@ def reap() -> None:
     """From time to time: settle and take up what has been silent for a while."""
     recover.repairs_settle(now=timezone.now(), silence=SILENCE)
     _take_up()
+
+
+def prune() -> None:
+    """Once a day: delete what the settings no longer keep."""
+    pruning.keeping_prune(now=timezone.now())
 
 
 def _take_up(*, alone: bool = False) -> list[Job]:

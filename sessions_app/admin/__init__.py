@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
-from sessions_app.admin import access, engine, findings, repairs, savedviews, sessions, sources
+from sessions_app.admin import access, engine, findings, pasted, repairs, savedviews, sessions, sources
 
-__all__ = ["access", "engine", "findings", "repairs", "savedviews", "sessions", "sources"]
+__all__ = ["access", "engine", "findings", "pasted", "repairs", "savedviews", "sessions", "sources"]
 
 admin.site.site_header = admin.site.site_title = "Suture administration"

@@ -25,12 +25,15 @@ from sessions_app.api import (
 from .asked import strange_query
 from .auth import Login, Token
 from .document import DocumentedAPI
+from .masking import MaskingRenderer
 
 DESCRIPTION = """\
 Stored sessions of AI coding agents: what is wrong with each, what a provider would say, and repairs with an undo.
 
-Send `Authorization: Bearer TOKEN` (`suture serve` prints one), or use the dashboard's login with its CSRF token in
-`X-CSRFToken`. `{sid}` is Suture's own number of a session; `GET sessions?id=ses_...` finds it by the stored id.
+Send `Authorization: Bearer TOKEN` (`suture token create` or the account page makes one, `suture serve` prints one), or
+use the dashboard's login with its CSRF token in `X-CSRFToken`. A token has scopes (read, repair, administer) and
+reaches all sources or chosen ones; what lies beyond these is a 404. `{sid}` is Suture's own number of a session;
+`GET sessions?id=ses_...` finds it by the stored id. What looks like a key is masked for callers who may not repair.
 Errors are problem documents.
 """
 
@@ -42,6 +45,7 @@ api = DocumentedAPI(
     docs_url=None,
     urls_namespace="api",
     auth=[Token(), Login()],
+    renderer=MaskingRenderer(),
 )
 problems.install(api)
 

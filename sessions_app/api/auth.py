@@ -11,11 +11,14 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import APIKeyCookie, HttpBearer
 
-from sessions_app.services.access import token_user
+from sessions_app.models import ApiToken, Scope
+from sessions_app.services.access import token_found
 
 VIEW = "sessions_app.view_session"
 REPAIR = "sessions_app.add_repair"
 SOURCES = "sessions_app.add_source"
+SCOPES = {VIEW: Scope.READ, REPAIR: Scope.REPAIR, SOURCES: Scope.ADMINISTER}
+"""The scope that a token needs beside its user's permission."""
 
 
 class Token(HttpBearer):
@@ -24,10 +27,12 @@ class Token(HttpBearer):
     openapi_name = "token"
 
     def authenticate(self, request: HttpRequest, token: str) -> AbstractBaseUser | None:
-        user = token_user(token=token, now=timezone.now())
-        if user is not None:
-            request.user = user
-        return user
+        found = token_found(token=token, now=timezone.now())
+        if found is None:
+            return None
+        request.api_token = found  # type: ignore[attr-defined]
+        request.user = found.user
+        return found.user
 
 
 class Login(APIKeyCookie):
@@ -44,10 +49,25 @@ class Login(APIKeyCookie):
         return request.user
 
 
+def token_of(request: HttpRequest) -> ApiToken | None:
+    """The token that the caller sent, None for somebody signed in."""
+    return getattr(request, "api_token", None)
+
+
 def require(request: HttpRequest, permission: str) -> None:
-    """Refuse with 403 unless the caller has ``permission``."""
+    """Refuse with 403 unless the caller has ``permission``, and the token its scope."""
     if not request.user.has_perm(permission):
         raise PermissionDenied(f"This needs the permission {permission}; an administrator can give it.")
+    token, scope = token_of(request), SCOPES[permission]
+    if token is not None and scope not in token.scopes:
+        raise PermissionDenied(f"This needs a token with the scope {scope}; this one has {token.scope_words}.")
+
+
+def require_all_sources(request: HttpRequest) -> None:
+    """Refuse with 403 a token of chosen sources: what it asked for makes a new one."""
+    token = token_of(request)
+    if token is not None and not token.all_sources:
+        raise PermissionDenied("This makes a new source, and this token reaches chosen ones only.")
 
 
 def actor(request: HttpRequest) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Annotated, Any, Literal
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import Query, Router
@@ -26,8 +27,9 @@ from sessions_app.services.bulk import (
 from sessions_app.services.bulkpreview import bulk_preview
 from sessions_app.tasks import job_enqueue
 
-from .access import found
-from .auth import REPAIR, VIEW, actor, require
+from .access import found, sessions
+from .auth import REPAIR, VIEW, actor, require, token_of
+from .masking import shown
 from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
 from .schemas import BulkIn, BulkOut, BulkPage, BulkPreviewOut, SelectionIn
@@ -41,14 +43,14 @@ ERRORS = dict.fromkeys((404, 409, 422), ProblemOut)
 def bulk_list(request: HttpRequest, page: PageNumber = 1, per_page: PerPage = 50) -> Any:
     """Batches, newest first."""
     require(request, VIEW)
-    return page_of(request, RepairBatch.objects.order_by("-id"), page, per_page, batch_document)
+    return page_of(request, _batches(request).order_by("-id"), page, per_page, batch_document)
 
 
 @router.post("bulk", response={200: BulkPreviewOut, 202: BulkOut, **ERRORS}, summary="Repair many sessions")
 def bulk_create(request: HttpRequest, body: BulkIn) -> Any:
     """Start repairing in the background (202), or say what would happen (200, with dry_run)."""
     require(request, REPAIR)
-    selection = _selection(body)
+    selection = _reached(request, _selection(body))
     wish = Wish.of(rules=body.rules, findings=body.findings, choices=body.choices, safety=body.safety, force=body.force)
     now = timezone.now()
     if body.dry_run:
@@ -72,7 +74,7 @@ def bulk_create(request: HttpRequest, body: BulkIn) -> Any:
 def bulk_get(request: HttpRequest, number: uuid.UUID) -> Any:
     """State and progress of a batch."""
     require(request, VIEW)
-    return batch_document(_batch(number))
+    return batch_document(_batch(request, number))
 
 
 @router.get(
@@ -87,9 +89,9 @@ def bulk_report(
 ) -> Any:
     """A row per session: outcome, repair, rules, changes, why. ``as=csv`` gives a table."""
     require(request, VIEW)
-    batch = _batch(number)
+    batch = _batch(request, number)
     if form == "csv":
-        return HttpResponse(report_csv(batch), content_type="text/csv; charset=utf-8")
+        return HttpResponse(shown(request, report_csv(batch)), content_type="text/csv; charset=utf-8")
     return list(report_rows(batch))
 
 
@@ -97,19 +99,19 @@ def bulk_report(
 def bulk_stop(request: HttpRequest, number: uuid.UUID) -> Any:
     """Stop after the session in hand; what is done stays and can be undone."""
     require(request, REPAIR)
-    batch = _batch(number)
+    batch = _batch(request, number)
     try:
         bulk_cancel(batch=batch, actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
         raise _refused(refusal) from refusal
-    return batch_document(_batch(number))
+    return batch_document(_batch(request, number))
 
 
 @router.post("bulk/{number}/undo", response={202: BulkOut, **ERRORS}, summary="Undo a bulk repair")
 def bulk_take_back(request: HttpRequest, number: uuid.UUID) -> Any:
     """Take all its repairs back in the background, the last first."""
     require(request, REPAIR)
-    batch = _batch(number)
+    batch = _batch(request, number)
     try:
         bulk_undo(batch=batch, actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
@@ -122,7 +124,7 @@ def bulk_again(request: HttpRequest, number: uuid.UUID) -> Any:
     """A new batch over the sessions that failed, with the same options."""
     require(request, REPAIR)
     try:
-        batch = bulk_retry(batch=_batch(number), actor=actor(request), face="api", now=timezone.now())
+        batch = bulk_retry(batch=_batch(request, number), actor=actor(request), face="api", now=timezone.now())
     except BulkRefused as refusal:
         raise _refused(refusal) from refusal
     return _going(batch)
@@ -132,14 +134,36 @@ def _refused(refusal: BulkRefused) -> Problem:
     return Problem(409, str(refusal), kind="nothing" if isinstance(refusal, BulkNothing) else "state")
 
 
-def _batch(number: uuid.UUID) -> RepairBatch:
-    return found(RepairBatch, public_id=number)
+def _batches(request: HttpRequest) -> QuerySet[RepairBatch]:
+    """Those whose every session the caller reaches."""
+    token = token_of(request)
+    if token is None or token.all_sources:
+        return RepairBatch.objects.all()
+    reached = set(sessions(request).values_list("pk", flat=True))
+    known = RepairBatch.objects.values_list("pk", "session_ids")
+    return RepairBatch.objects.filter(pk__in=[batch for batch, ids in known.iterator() if reached.issuperset(ids)])
+
+
+def _batch(request: HttpRequest, number: uuid.UUID) -> RepairBatch:
+    return found(_batches(request), public_id=number)
 
 
 def _going(batch: RepairBatch) -> Status[dict[str, Any]]:
     job_enqueue(batch)
     batch.refresh_from_db()
     return Status(202, batch_document(batch))
+
+
+def _reached(request: HttpRequest, selection: Selection) -> Selection:
+    """The same, of the sources of the caller's token; an id beyond them is a 404."""
+    token = token_of(request)
+    if token is None or token.all_sources:
+        return selection
+    reached = set(sessions(request).values_list("pk", flat=True))
+    for number in selection.ids:
+        if number not in reached:
+            raise Problem(404, f"There is no session with number {number}.")
+    return Selection(ids=tuple(key for key in selection.query().values_list("pk", flat=True) if key in reached))
 
 
 def _selection(body: SelectionIn) -> Selection:

@@ -16,7 +16,7 @@ from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.scanning import target_document
 from sessions_app.tasks import job_enqueue
 
-from .access import found, session_for_reading, session_for_repair
+from .access import found, session_for_reading, session_for_repair, within
 from .auth import REPAIR, VIEW, actor, require
 from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
@@ -118,14 +118,14 @@ def session_compact(request: HttpRequest, sid: Id, body: AskIn) -> Any:
 def compaction_get(request: HttpRequest, number: Id) -> Any:
     """Progress, and the summary so far."""
     require(request, VIEW)
-    return compaction_document(found(Compaction, pk=number))
+    return compaction_document(_compaction(request, number))
 
 
 @router.post("compactions/{number}/cancel", response={200: CompactionOut, 404: ProblemOut}, summary="Cancel a summary")
 def compaction_stop(request: HttpRequest, number: Id) -> Any:
     """Stop asking; nothing is written."""
     require(request, REPAIR)
-    job = found(Compaction, pk=number)
+    job = _compaction(request, number)
     compacting.compaction_cancel(job=job, now=timezone.now())
     job.refresh_from_db()
     return compaction_document(job)
@@ -135,7 +135,7 @@ def compaction_stop(request: HttpRequest, number: Id) -> Any:
 def compaction_write(request: HttpRequest, number: Id, body: UndoIn) -> Any:
     """Write what the client itself would have written for this summary; a repair, undone as any other."""
     require(request, REPAIR)
-    job = found(Compaction.objects.select_related("session__source"), pk=number)
+    job = _compaction(request, number)
     try:
         repair = compacting.compaction_apply(
             job=job, actor=Actor(actor(request), "api", body.reason), now=timezone.now()
@@ -143,6 +143,10 @@ def compaction_write(request: HttpRequest, number: Id, body: UndoIn) -> Any:
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
     return repair_document(repair)
+
+
+def _compaction(request: HttpRequest, number: int) -> Compaction:
+    return found(within(request, Compaction.objects.select_related("session__source"), "session__source"), pk=number)
 
 
 def _problem(refusal: probing.ProbeRefused) -> Problem:

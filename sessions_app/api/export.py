@@ -14,14 +14,14 @@ from pydantic import Field
 
 from sessions_app.domain.wish import Wish, choices_named
 from sessions_app.downloads import attachment
-from sessions_app.models import Source
 from sessions_app.services.audit import audit_record
 from sessions_app.services.handback.handing import Form, HandBackRefused, HandOptions, session_handed
 from sessions_app.services.handback.storewide import WholeForm, source_handed
 from sessions_app.services.refusals import repair_answer
 
-from .access import found, session_for_reading
-from .auth import VIEW, actor, require
+from .access import found, session_for_reading, sources
+from .auth import REPAIR, actor, require
+from .masking import may_reveal
 from .problems import Problem, ProblemOut
 from .schemas import Id, Safety, Thinking, Words
 
@@ -97,14 +97,17 @@ def session_export(
     fresh ids. ``patch``: SQL for ``sqlite3 opencode.db < patch.sql`` that repairs the session in one transaction, and
     changes nothing where a row is not what it was; ``undo`` takes it back. ``database``, ``tree``: a copy of the whole
     store with this session repaired; log-ins are blanked. ``report``: Markdown for a ticket. ``bundle``: the rows with
-    every text masked.
+    every text masked. For callers who may not repair, what looks like a key is masked in ``rows``, ``export`` and
+    ``report``; the forms that are written back whole are refused.
 
     ``Suture-Health`` says whether the session in the file is still blocked, ``Suture-Repairs`` for which repairs it was
     made, ``Suture-Left`` what is still wrong. A patch for an upload is against the upload as it was, and holds what was
     repaired in Suture's copy too."""
     session = session_for_reading(request, sid)
     now = timezone.now()
-    options = HandOptions(repaired=chosen.repaired, fresh=ids == "fresh", children=children)
+    options = HandOptions(
+        repaired=chosen.repaired, fresh=ids == "fresh", children=children, masked=not may_reveal(request)
+    )
     with (
         _refusing(),
         session_handed(session=session, form=form, options=options, wish=chosen.wish(), now=now) as made,
@@ -127,9 +130,10 @@ def source_export(
     form: Annotated[WholeForm, Query(alias="as")] = "database",
 ) -> HttpResponseBase:
     """All sessions of a source repaired in one copy of its store (``database``, ``tree``), or in one ``patch`` with its
-    ``undo``. The headers are those of a session's export; the worst session counts."""
-    require(request, VIEW)
-    source = found(Source, pk=number)
+    ``undo``. The headers are those of a session's export; the worst session counts. These forms are written back, so
+    keys in them are not masked: it is for callers who may repair."""
+    require(request, REPAIR)
+    source = found(sources(request), pk=number)
     now = timezone.now()
     options = HandOptions(repaired=chosen.repaired)
     with _refusing(), source_handed(source=source, form=form, options=options, wish=chosen.wish(), now=now) as made:

@@ -15,7 +15,7 @@ from sessions_app.selectors.locating import Place, Raiser, only_session, places_
 from sessions_app.selectors.payloads import NoTarget, chosen_target
 from sessions_app.selectors.rows import session_rows
 
-from .access import session_for_reading
+from .access import session_for_reading, sessions
 from .auth import VIEW, require
 from .problems import Problem, ProblemOut
 from .schemas import LocatedOut, LocateIn
@@ -38,8 +38,8 @@ def locate_error(request: HttpRequest, body: LocateIn) -> Any:
     raisers: tuple[Raiser, ...] = ()
     places: tuple[Place, ...] = ()
     if body.session is None:
-        raisers, places = places_among(body.error, said)
-    session = only_session() if body.session is None else session_for_reading(request, body.session)
+        raisers, places = places_among(body.error, said, sessions(request))
+    session = only_session(sessions(request)) if body.session is None else session_for_reading(request, body.session)
     if session is not None:
         items, places = places_within(body.error, session, _target(session, body))
     return {

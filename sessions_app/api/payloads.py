@@ -12,9 +12,10 @@ from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.payloads import NoTarget, PayloadOptions, payload, payload_lines
 from sessions_app.selectors.sessions import session_query
 
-from .access import session_for_reading
+from .access import session_for_reading, sessions
 from .auth import VIEW, require
 from .filtering import FILTER
+from .masking import lines_shown, shown
 from .problems import Problem, ProblemOut
 from .schemas import NO_NUL, Id, Thinking
 
@@ -62,6 +63,7 @@ def session_payload(
     """The body byte for byte as the session's client would write it. A client that cannot make a request is a 409 with
     its own words.
 
+    ``X-Suture-Masked: yes`` says that what looks like a key is masked, since the caller may not see it.
     ``X-Suture-Target`` names the target, ``X-Suture-Verified`` says whether recordings confirm this writer.
     """
     session = session_for_reading(request, sid)
@@ -71,7 +73,10 @@ def session_payload(
         raise Problem(422, str(problem)) from problem
     if made.error is not None:
         raise Problem(409, made.error["message"], kind=made.error["kind"])
-    response = HttpResponse(made.text, content_type="application/json")
+    text = shown(request, made.text)
+    response = HttpResponse(text, content_type="application/json")
+    if text != made.text:
+        response["X-Suture-Masked"] = "yes"
     name = made.target
     response["X-Suture-Target"] = json.dumps(f"{name.protocol}:{name.provider}/{name.model}")[1:-1]
     response["X-Suture-Verified"] = "yes" if made.verified else "no"
@@ -94,8 +99,12 @@ def payloads_export(
 ) -> StreamingHttpResponse:
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
-    sessions = session_query(SessionFilter.understood(request.GET, also=PayloadOptions.__dataclass_fields__))
-    lines = payload_lines(sessions, PayloadOptions(target, thinking, as_stored, canonical, redact))
-    response = StreamingHttpResponse((line.encode() for line in lines), content_type="application/x-ndjson")
+    wanted = SessionFilter.understood(request.GET, also=PayloadOptions.__dataclass_fields__)
+    lines = payload_lines(
+        session_query(wanted, sessions(request)), PayloadOptions(target, thinking, as_stored, canonical, redact)
+    )
+    response = StreamingHttpResponse(
+        (line.encode() for line in lines_shown(request, lines)), content_type="application/x-ndjson"
+    )
     response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'
     return response

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 PROBLEM = "application/problem+json"
 UNKNOWN_CALLER = (
-    "Send a valid token as Authorization: Bearer TOKEN (suture serve prints one that lasts until its next start), "
+    "Send a valid token as Authorization: Bearer TOKEN (suture token create makes one, suture serve prints one), "
     "or sign in to the dashboard."
 )
 
@@ -55,7 +55,7 @@ class ProblemOut(Schema):
     status: int
     detail: str
     errors: list[PlaceOut] = Field(default=[], description="of 422: what is wrong where")
-    kind: str = Field(default="", description="of a refusal: changed, held, nothing, state, store, form, wish")
+    kind: str = Field(default="", description="of a refusal: changed, held, nothing, state, store, form, wish, masked")
     changed: list[str] = Field(default=[], description="of a refusal: which rows are others now")
 
 

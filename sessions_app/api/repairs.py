@@ -25,7 +25,7 @@ from sessions_app.services.repair.report import operation_document
 from sessions_app.services.repair.undo import repair_undo
 from sessions_app.services.scanning import target_document, violation_document
 
-from .access import found, session_for_repair
+from .access import found, session_for_repair, within
 from .auth import REPAIR, VIEW, actor, require
 from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
@@ -105,7 +105,7 @@ def repairs_list(
     if rule:
         rule_known(rule)
     named = {"session": session, "state": state, "actor": actor_name}
-    wanted = _repairs().filter(**{name: value for name, value in named.items() if value})
+    wanted = _repairs(request).filter(**{name: value for name, value in named.items() if value})
     if rule:
         # As JSON text, which every database has; codes hold nothing that would need quoting.
         wanted = wanted.alias(codes=Cast("rules", TextField())).filter(codes__contains=f'"{rule}"')
@@ -116,7 +116,7 @@ def repairs_list(
 def repair_get(request: HttpRequest, rid: Words) -> Any:
     """A repair with the rows it changed."""
     require(request, VIEW)
-    repair = _repair(rid)
+    repair = _repair(request, rid)
     changes = RowChange.objects.filter(repair=repair).order_by("position")
     return {**repair_document(repair), "changes": [change_document(change.change) for change in changes]}
 
@@ -126,12 +126,12 @@ def repair_take_back(request: HttpRequest, rid: Words, body: UndoIn = NO_REASON)
     """Put every row back as it was, if nothing else has changed them meanwhile. The answer is the undo, a repair of its
     own."""
     require(request, REPAIR)
-    repair = _repair(rid)
+    repair = _repair(request, rid)
     try:
         undo = repair_undo(repair=repair, actor=Actor(actor(request), "api", body.reason), now=timezone.now())
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
-    return repair_document(_repair(undo.public_id))
+    return repair_document(_repair(request, undo.public_id))
 
 
 def refused(refusal: RepairRefused) -> Problem:
@@ -140,12 +140,13 @@ def refused(refusal: RepairRefused) -> Problem:
     return Problem(status, refusal.words, kind=refusal.kind, changed=list(refusal.changed))
 
 
-def _repairs() -> QuerySet[Repair]:
-    return Repair.objects.select_related("batch", "undoes", "undone_by").order_by("-created_at", "-pk")
+def _repairs(request: HttpRequest) -> QuerySet[Repair]:
+    known = Repair.objects.select_related("batch", "undoes", "undone_by").order_by("-created_at", "-pk")
+    return within(request, known)
 
 
-def _repair(rid: str) -> Repair:
-    return found(_repairs(), public_id=rid)
+def _repair(request: HttpRequest, rid: str) -> Repair:
+    return found(_repairs(request), public_id=rid)
 
 
 def _apply(request: HttpRequest, session: Session, wish: Wish, body: RepairApplyIn) -> dict[str, Any]:
@@ -159,7 +160,7 @@ def _apply(request: HttpRequest, session: Session, wish: Wish, body: RepairApply
         )
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
-    return repair_document(_repair(repair.public_id))
+    return repair_document(_repair(request, repair.public_id))
 
 
 def _preset(request: HttpRequest, session: Session, preset: Wish, body: RepairApplyIn) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sessions_app.models import Finding, Verdict
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import SessionDetail, SessionRow, session_detail, session_page
 
-from .access import session_for_reading
+from .access import session_for_reading, sessions
 from .auth import VIEW, require
 from .filtering import FILTER
 from .paging import next_page
@@ -30,7 +30,7 @@ def sessions_list(
     """The sessions that match, a page at a time; one beyond the last is empty."""
     require(request, VIEW)
     wanted = SessionFilter.understood(request.GET, also=("page", "per_page"))
-    shown = session_page(wanted, page, per_page)
+    shown = session_page(wanted, page, per_page, among=sessions(request))
     return {
         "items": shown.rows,
         "page": shown.number,

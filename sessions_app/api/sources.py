@@ -20,8 +20,8 @@ from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
 from sessions_app.tasks import job_enqueue
 
-from .access import found
-from .auth import SOURCES, VIEW, actor, require
+from .access import found, sources, within
+from .auth import SOURCES, VIEW, actor, require, require_all_sources
 from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
 from .schemas import AttachIn, Id, JobOut, JobPage, SourceDetailOut, SourceJobOut, SourceOut
@@ -54,7 +54,7 @@ _BODY = {
 def sources_list(request: HttpRequest) -> Any:
     """All sources, the newest first."""
     require(request, VIEW)
-    return list(Source.objects.all())
+    return list(sources(request))
 
 
 @router.post(
@@ -67,6 +67,7 @@ def source_create(request: HttpRequest) -> Any:
     """Attach a path of this machine (JSON), or upload a file (multipart). Its sessions are listed at once and read in
     the background."""
     require(request, SOURCES)
+    require_all_sources(request)
     try:
         source, job = _upload(request) if request.content_type == "multipart/form-data" else _attach(request)
     except StoreError as problem:
@@ -86,7 +87,7 @@ def begun(source: Source, job: ImportJob) -> Status[dict[str, Any]]:
 def source_get(request: HttpRequest, number: Id) -> Any:
     """A source with how far its newest import or sync has come."""
     require(request, VIEW)
-    source = found(Source, pk=number)
+    source = found(sources(request), pk=number)
     return {"source": source, "job": ImportJob.objects.filter(source=source).order_by("-pk").first()}
 
 
@@ -99,7 +100,7 @@ def jobs_list(
 ) -> Any:
     """What reads sources in the background, the newest first."""
     require(request, VIEW)
-    wanted = ImportJob.objects.order_by("-pk")
+    wanted = within(request, ImportJob.objects.order_by("-pk"))
     return page_of(request, wanted if source is None else wanted.filter(source=source), page, per_page, _same)
 
 
@@ -107,7 +108,7 @@ def jobs_list(
 def job_get(request: HttpRequest, number: Id) -> Any:
     """How far it has come: ``done`` and ``failed`` of ``total`` sessions."""
     require(request, VIEW)
-    return found(ImportJob, pk=number)
+    return found(within(request, ImportJob.objects.all()), pk=number)
 
 
 def _same(job: ImportJob) -> ImportJob:
@@ -118,7 +119,7 @@ def _same(job: ImportJob) -> ImportJob:
 def source_read_again(request: HttpRequest, number: Id) -> Any:
     """Read what changed in a source since it was last read, in the background."""
     require(request, SOURCES)
-    job = source_sync(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
+    job = source_sync(source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api")
     job_enqueue(job)
     job.refresh_from_db()
     return Status(202, job)
@@ -129,7 +130,7 @@ def source_remove(request: HttpRequest, number: Id) -> Any:
     """Delete what was imported from it, and of an upload the stored copy, for good. An attached file itself is left
     alone."""
     require(request, SOURCES)
-    source_delete(source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api")
+    source_delete(source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api")
     return Status(204, None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.http import HttpRequest
@@ -9,8 +10,8 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field
 
-from sessions_app.api.access import found, session_for_reading, session_for_repair
-from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require
+from sessions_app.api.access import found, session_for_reading, session_for_repair, sources
+from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require, require_all_sources
 from sessions_app.api.problems import Problem, ProblemOut
 from sessions_app.api.repairs import ERRORS, refused, repair_document
 from sessions_app.api.schemas import Id, In, RepairOut, SourceJobOut, example
@@ -18,12 +19,12 @@ from sessions_app.api.sources import begun
 from sessions_app.domain.handback.relink import relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.domain.wish import Wish
-from sessions_app.models import Source
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.actor import Actor
 from sessions_app.services.handback.recovery import source_recover
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
+from sessions_app.services.keeping import backup_document, backups_kept, restore_points
 from sessions_app.services.refusals import store_answer
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
@@ -62,6 +63,39 @@ class StoreOut(Schema):
     findings: list[StoreFindingOut]
     rules: dict[str, int] = Field(description="store-wide rule: sessions in which it found something")
     hidden: list[HiddenOut]
+
+
+class BackupOut(Schema):
+    """A full backup. ``kind``: daily, batch (made for one bulk repair), before-restore. ``of``: the database's path, ""
+    where that is not known."""
+
+    path: str
+    kind: str
+    of: str
+    made_at: str
+    bytes: int
+
+
+class RestorePointOut(Schema):
+    """A repair that was written to a file. ``state``: prepared (unsettled), committed, undone, failed."""
+
+    id: str
+    at: str
+    state: str
+    path: str
+    sessions: list[str]
+    rows: int
+    actor: str
+    reason: str
+    undoes: str
+    backup: str
+
+
+class KeptOut(Schema):
+    """Full backups and restore points of a source, newest first."""
+
+    backups: list[BackupOut]
+    restore_points: list[RestorePointOut]
 
 
 class TidyOut(Schema):
@@ -120,7 +154,7 @@ class AdoptedOut(Schema):
 def source_store(request: HttpRequest, number: Id) -> Any:
     """SQLite's quick_check, rows that belong to no session, and sessions that the client does not list."""
     require(request, VIEW)
-    source = found(Source, pk=number)
+    source = found(sources(request), pk=number)
     hidden = [
         {
             "session": one.pk,
@@ -147,6 +181,21 @@ def source_store(request: HttpRequest, number: Id) -> Any:
     }
 
 
+@router.get(
+    "sources/{number}/kept",
+    response={200: KeptOut, 404: ProblemOut},
+    summary="Backups and restore points",
+)
+def source_kept(request: HttpRequest, number: Id) -> Any:
+    """What can be put back: full backups by ``suture restore``, restore points by ``suture undo``."""
+    require(request, VIEW)
+    path = Path(found(sources(request), pk=number).file)
+    return {
+        "backups": [backup_document(backup) for backup in backups_kept(path)],
+        "restore_points": [point.document() for point in restore_points(timezone.now(), path)],
+    }
+
+
 @router.post(
     "sources/{number}/recover",
     response={201: SourceJobOut, 404: ProblemOut, 422: ProblemOut},
@@ -156,9 +205,10 @@ def source_save(request: HttpRequest, number: Id) -> Any:
     """Save what can be saved into a new file, which becomes a source of its own; its note counts the rows lost. The old
     file is only read."""
     require(request, SOURCES)
+    require_all_sources(request)
     try:
         source, job, _ = source_recover(
-            source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api"
+            source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api"
         )
     except StoreError as problem:
         raise Problem(422, f"{problem.words} {problem.next_step}".strip()) from problem
@@ -175,7 +225,7 @@ def source_tidied(request: HttpRequest, number: Id) -> Any:
     require(request, REPAIR)
     try:
         repair, rows = source_tidy(
-            source=found(Source, pk=number), actor=actor(request), now=timezone.now(), face="api"
+            source=found(sources(request), pk=number), actor=actor(request), now=timezone.now(), face="api"
         )
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
@@ -193,8 +243,8 @@ def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
     require(request, REPAIR)
     try:
         outcomes, job = source_adopt(
-            source=found(Source, pk=number),
-            into=found(Source, pk=body.into),
+            source=found(sources(request), pk=number),
+            into=found(sources(request), pk=body.into),
             session_ids=body.sessions,
             actor=actor(request),
             now=timezone.now(),

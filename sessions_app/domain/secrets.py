@@ -5,21 +5,29 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+# A key begins where a word does; in JSON text also after an escape, whose last letter belongs to no word.
+_START: Final = r"(?:\b|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
+# The inside of a PEM block, as it is or in JSON text; never a quote, so that masking leaves JSON whole.
+_PEM: Final = r"(?:[A-Za-z0-9+/=\s:,.-]|\\+[nrt/])"
+
 SECRET: Final = re.compile(
-    r"""
-    \b(?:sk|pk|rk)[-_](?:ant-|proj-|live_|test_|or-)?[A-Za-z0-9_-]{16,}     # model vendors, payment services
-    | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,}
-    | \bglpat-[A-Za-z0-9_-]{16,}
-    | \b(?:npm|hf|gsk|dop_v1)_[A-Za-z0-9]{30,} | \bxai-[A-Za-z0-9]{30,}
-    | (?<=://)[^\s/:@"'<>]{1,256}:[^\s/@"'<>]{1,256}(?=@)                     # name and password in an address
-    | \bxox[abprs]-[A-Za-z0-9-]{10,}
-    | \bA(?:KIA|SIA)[A-Z0-9]{16}\b
-    | \bAIza[A-Za-z0-9_-]{30,}
-    | \beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{8,}     # signed tokens
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
-    | (?<=Bearer\ )[A-Za-z0-9._~+/-]{20,}=*
+    rf"""
+    {_START}(?:
+      (?:sk|pk|rk)[-_](?:ant-|proj-|live_|test_|or-)?[A-Za-z0-9_-]{{16,}}     # model vendors, payment services
+      | gh[pousr]_[A-Za-z0-9]{{20,}} | github_pat_[A-Za-z0-9_]{{20,}}
+      | glpat-[A-Za-z0-9_-]{{16,}}
+      | (?:npm|hf|gsk|dop_v1)_[A-Za-z0-9]{{30,}} | xai-[A-Za-z0-9]{{30,}}
+      | xox[abprs]-[A-Za-z0-9-]{{10,}}
+      | A(?:KIA|SIA)[A-Z0-9]{{16}}\b
+      | AIza[A-Za-z0-9_-]{{30,}}
+      | sut_[A-Za-z0-9_-]{{40,}}                                               # Suture's own tokens
+      | eyJ[A-Za-z0-9_-]{{10,}}\.eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{8,}}     # signed tokens
+    )
+    | (?<=://)[^\s/:@"'<>]{{1,256}}:[^\s/@"'<>]{{1,256}}(?=@)                  # name and password in an address
+    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----(?:{_PEM}*?-----END\ [A-Z ]*PRIVATE\ KEY-----|{_PEM}*)
+    | (?<=Bearer\ )[A-Za-z0-9._~+/-]{{20,}}=*
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE,
 )
 
 

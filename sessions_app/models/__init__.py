@@ -1,6 +1,6 @@
 """Suture's own tables: the mirror of stored sessions, what was found in them, what was done to them."""
 
-from .access import ApiToken, LoginLink
+from .access import ApiToken, LoginLink, Scope
 from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
@@ -32,6 +32,7 @@ __all__ = [
     "RepairBatch",
     "RowChange",
     "SavedView",
+    "Scope",
     "Session",
     "Source",
     "SourceProblem",

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from sessions_app.domain import dialects
 from sessions_app.domain.errorwords import Said, said
 from sessions_app.domain.errorwords.recorded import errors_of, same_words
@@ -71,14 +73,17 @@ def places_within(
     )
 
 
-def places_among(text: str, answer: Answer) -> tuple[tuple[Raiser, ...], tuple[Place, ...]]:
-    """The sessions of all that a text is about, by the strongest evidence first."""
-    raisers = sessions_raising(answer.about_request)
+def places_among(
+    text: str, answer: Answer, among: QuerySet[Session] | None = None
+) -> tuple[tuple[Raiser, ...], tuple[Place, ...]]:
+    """The sessions of ``among`` (None: all) that a text is about, by the strongest evidence first."""
+    among = Session.objects.all() if among is None else among
+    raisers = sessions_raising(answer.about_request, among)
     found = [
         Place(one.session, one.stored_id, one.title, one.message, one.part, "violation", one.error) for one in raisers
     ]
-    found += _by_id(answer)
-    found += _recorded(said(text))
+    found += _by_id(answer, among)
+    found += _recorded(said(text), among)
     found.sort(key=lambda place: EVIDENCE.index(place.by))
     first: dict[int, Place] = {}
     for place in found:
@@ -86,13 +91,13 @@ def places_among(text: str, answer: Answer) -> tuple[tuple[Raiser, ...], tuple[P
     return raisers, tuple(first.values())[:LIMIT]
 
 
-def only_session() -> Session | None:
+def only_session(among: QuerySet[Session] | None = None) -> Session | None:
     """The session, where there is only one: then nobody has to name it."""
-    found = list(Session.objects.filter(imported_at__isnull=False)[:2])
+    found = list((Session.objects.all() if among is None else among).filter(imported_at__isnull=False)[:2])
     return found[0] if len(found) == 1 else None
 
 
-def sessions_raising(locations: Sequence[Location]) -> tuple[Raiser, ...]:
+def sessions_raising(locations: Sequence[Location], among: QuerySet[Session]) -> tuple[Raiser, ...]:
     """Sessions that would raise the error, those with the same ids in it first."""
     rules = {rule for location in locations for rule in location.rules}
     behind = {fault for location in locations if location.protocol == "anthropic-messages" for fault in location.faults}
@@ -101,7 +106,7 @@ def sessions_raising(locations: Sequence[Location]) -> tuple[Raiser, ...]:
         return ()
     found: list[Raiser] = []
     rejected = (
-        Verdict.objects.filter(accepted=False)
+        Verdict.objects.filter(accepted=False, session__in=among.order_by())
         .order_by("-own", "-session__time_updated", "-session_id")
         .values_list("session_id", "session__title", "session__stored_id", "protocol", "violations")[:READ]
     )
@@ -127,19 +132,20 @@ def sessions_raising(locations: Sequence[Location]) -> tuple[Raiser, ...]:
     return tuple(found)
 
 
-def _by_id(answer: Answer) -> list[Place]:
+def _by_id(answer: Answer, among: QuerySet[Session]) -> list[Place]:
     names = list(dict.fromkeys(name for reading in answer.readings for name in reading.ids))[:_IDS]
     at = {place.session: place.at for name in reversed(names) for place in reversed(session_by_any_id(name))}
-    sessions = Session.objects.filter(pk__in=at).only("stored_id", "title")
+    sessions = among.filter(pk__in=at)
     return [Place(one.pk, one.stored_id, one.title or one.stored_id, "", at[one.pk], "id") for one in sessions]
 
 
-def _recorded(text: Said) -> Iterator[Place]:
+def _recorded(text: Said, among: QuerySet[Session]) -> Iterator[Place]:
     """Sessions that store the same words: as the error of a message, or as the answer to a probe."""
     if not text.whole.tight:
         return
     stored = (
-        Message.objects.exclude(error="")
+        Message.objects.filter(session__in=among.order_by())
+        .exclude(error="")
         .order_by("-session__time_updated", "-session_id", "-position")
         .select_related("session")
         .only("stored_id", "data", "encoding", "session__stored_id", "session__title")[:READ]
@@ -149,7 +155,12 @@ def _recorded(text: Said) -> Iterator[Place]:
             session = message.session
             title = session.title or session.stored_id
             yield Place(session.pk, session.stored_id, title, message.stored_id, "", "recorded")
-    probes = Probe.objects.exclude(error="").select_related("session").order_by("-created_at")[:READ]
+    probes = (
+        Probe.objects.filter(session__in=among.order_by())
+        .exclude(error="")
+        .select_related("session")
+        .order_by("-created_at")[:READ]
+    )
     for probe in probes:
         if same_words(text, probe.error):
             session = probe.session

@@ -223,14 +223,16 @@ def sessions_by_stored_id(source_id: int, stored_ids: Iterable[str]) -> dict[str
     return {row.stored_id: row for row in rows}
 
 
-def session_query(wanted: SessionFilter) -> QuerySet[Session]:
-    """The sessions of a filter, for bulk services and exports."""
-    return wanted.apply(Session.objects.all())
+def session_query(wanted: SessionFilter, among: QuerySet[Session] | None = None) -> QuerySet[Session]:
+    """The sessions of a filter, for bulk services and exports; ``among`` None = of all."""
+    return wanted.apply(Session.objects.all() if among is None else among)
 
 
-def session_page(wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE) -> Page[SessionRow]:
+def session_page(
+    wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE, among: QuerySet[Session] | None = None
+) -> Page[SessionRow]:
     """One numbered page."""
-    return paged(session_query(wanted), _rows, number, per_page, COUNT_LIMIT)
+    return paged(session_query(wanted, among), _rows, number, per_page, COUNT_LIMIT)
 
 
 def session_tally(wanted: SessionFilter) -> tuple[Tally, ...]:

@@ -45,3 +45,10 @@ def batch_audit(*, action: str, batch: RepairBatch, actor: str, face: str, now: 
     """An entry about a bulk repair."""
     number = batch.public_id
     return audit_record(action=action, actor=actor, face=face, now=now, batch=number, subject=("batch", number), **data)
+
+
+def secret_read(
+    *, what: str, actor: str, face: str, now: datetime, subject: tuple[str, object] = ("", "")
+) -> AuditEntry:
+    """What looks like a key was given out unmasked, to somebody who may see it."""
+    return audit_record(action="secret.read", actor=actor, face=face, now=now, subject=subject, what=what[:300])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, OperationalError, connections
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from sessions_app.models import Repair
@@ -31,6 +32,14 @@ def database_prepare() -> None:
         # Transcripts are in it; the files that SQLite makes beside it take over its permissions.
         file.touch(mode=0o600, exist_ok=True)
     call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
+
+
+def once_more[T](action: Callable[[], T]) -> T:
+    """Do it, and again where our own database was locked for longer than it waits. Raises ``OperationalError``."""
+    try:
+        return action()
+    except OperationalError:
+        return action()
 
 
 def _file() -> Path | None:

@@ -137,9 +137,11 @@ def _chunk(job: ImportJob, clock: Clock, deadline: float) -> bool:
                 _begin(job, store, clock)
             facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)
             waiting: list[int] = []
+            read = 0
             while not job_keep(job, clock(), "parts", "done", "failed"):
-                if time.monotonic() >= deadline:
+                if read and time.monotonic() >= deadline:  # opening alone may take longer; else nothing is ever read
                     return True
+                read += 1
                 session = _next(job, waiting)
                 if session is None:
                     return _finish(job, ImportJob.State.DONE, clock)

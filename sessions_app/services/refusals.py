@@ -43,6 +43,7 @@ REPAIR: Mapping[str, Answer] = MappingProxyType(
         "store": Answer(503),
         "state": Answer(409, REFUSED),
         "form": Answer(409),
+        "masked": Answer(403),
     }
 )
 """Kinds of ``RepairRefused``, ``HandBackRefused`` and ``BulkRefused``."""

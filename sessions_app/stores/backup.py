@@ -7,12 +7,15 @@ A bare file copy would miss the ``-wal`` or tear; and a file renamed over a live
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -26,6 +29,9 @@ from .sqlite.store import SqliteStore
 
 SIZE_LIMIT = 2 * 1024**3
 """Larger databases are not backed up in full unless the setting says so; restore points of the rows are always kept."""
+
+ORIGIN = ".of"
+"""Beside backups: the file that holds the path of the database they are of."""
 
 _PAGES = 2_000
 
@@ -66,27 +72,55 @@ def backup_once(
     size = sum(_size(file) for file in database_files(path)[:2])
     if limit is not None and size > limit:
         return Backup(None, f"The database is larger ({size:,} bytes) than the limit for backups ({limit:,} bytes).")
-    dest.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    free = shutil.disk_usage(dest.parent).free
-    if free < size + size // 10:
-        return Backup(None, f"There is not enough space for a backup ({free:,} bytes free, {size:,} needed).")
     try:
-        backup_sqlite(path, dest, seconds=seconds)
+        dest.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _place_held(dest.parent, seconds):
+            if dest.exists():  # another process has made it meanwhile
+                return Backup(dest)
+            (dest.parent / ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
+            for leftover in dest.parent.glob(".*.partial*"):  # of a process that was killed
+                leftover.unlink(missing_ok=True)
+            free = shutil.disk_usage(dest.parent).free
+            if free < size + size // 10:
+                return Backup(None, f"There is not enough space for a backup ({free:,} bytes free, {size:,} needed).")
+            backup_sqlite(path, dest, seconds=seconds)
     except StoreError as error:
         return Backup(None, f"The backup could not be made: {error.words}")
+    except OSError as error:
+        return Backup(None, f"The backup could not be made: {error.strerror or error}.")
     return Backup(dest, fresh=True)
+
+
+@contextmanager
+def _place_held(place: Path, seconds: float) -> Iterator[None]:
+    """One process at a time makes backups in a folder; the system lets go when it dies. Raises ``StoreError``."""
+    end = time.monotonic() + seconds
+    handle = os.open(place / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    words = "Another process has been making one for too long."
+                    raise StoreError("busy", place, words, "Try again later.") from None
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(handle)
 
 
 def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
     """Copy the database at ``path``, changes in its ``-wal`` included, into one new file (mode 0600), durable on
     return.
 
-    Writers of ``path`` are not kept waiting. Raises ``StoreError``, ``FileExistsError``.
+    Writers of ``path`` are not kept waiting. Raises ``StoreError``, ``FileExistsError``: another file is never
+    replaced, also where several processes make the same backup.
     """
     if dest.exists():
         raise FileExistsError(dest)
-    partial = dest.with_name(f".{dest.name}.partial")
-    partial.unlink(missing_ok=True)
+    partial = dest.with_name(f".{dest.name}.{secrets.token_hex(6)}.partial")
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     source = open_reader(path)
     try:
@@ -101,7 +135,7 @@ def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
         finally:
             target.close()
         _sync(partial)
-        partial.replace(dest)
+        _put_in_place(partial, dest)
         sync_directory(dest.parent)
     except sqlite3.Error as error:
         raise explained(error, path) from error
@@ -109,6 +143,18 @@ def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
         source.close()
         for leftover in database_files(partial):
             leftover.unlink(missing_ok=True)
+
+
+def _put_in_place(partial: Path, dest: Path) -> None:
+    """Under its name only when whole, and never over another file. Raises ``FileExistsError``."""
+    try:
+        os.link(partial, dest)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if dest.exists():
+            raise FileExistsError(dest) from None
+        partial.rename(dest)
 
 
 def restore(
@@ -120,6 +166,7 @@ def restore(
     backup is damaged or not opencode's or of another database, or another process has ``path`` open (unless forced).
     """
     _check_backup(backup)
+    _check_target(path, force)
     open_by = holders(database_files(path))
     if open_by and not force:
         names = ", ".join(f"{holder.command or 'a process'} ({holder.pid})" for holder in open_by)
@@ -128,6 +175,7 @@ def restore(
         _check_kin(backup, path)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     previous = directory / f"before-restore-{now.strftime('%Y%m%d-%H%M%S-%f')}.db"
+    previous.with_suffix(ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
     if not path.exists():
         _set_aside(path, previous)
         backup_sqlite(backup, path, seconds=seconds)
@@ -164,6 +212,27 @@ def _check_backup(backup: Path) -> None:
     if check.state != "ok":
         reason = check.messages[0] if check.messages else "the check took too long"
         raise StoreError("corrupt", backup, f"The backup is not sound: {reason}.", "Choose another one.")
+
+
+def _check_target(path: Path, force: bool) -> None:
+    """Refuse to replace what is no database of opencode's: another program's database or a file of another kind."""
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise StoreError(
+            "not-a-store", path, "This is no file; a backup can only replace a database.", "Name the file."
+        )
+    try:
+        SqliteStore(path).close()
+    except StoreError as error:
+        # A damaged database is what a backup is for; one that is sound and not opencode's is somebody else's.
+        strange = error.kind == "not-a-store" and (error.__cause__ is None or path.suffix not in _SUFFIXES)
+        if strange and not force:
+            words = "What would be replaced is no database of opencode's."
+            raise StoreError("not-a-store", path, words, "Check the path, or force the restore.") from error
+
+
+_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 
 
 def _check_kin(backup: Path, path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Self
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
-from .changes import GuardRefused, after_key, differences, netted, same_row
+from .changes import after_key, guarded, netted, same_row
 from .ground import About, Applied, ErrorKind, Hook, Problem, Standing, StoreError, StoreKind, no_hook
 from .holders import Holder
 from .journal import Journal
@@ -191,7 +191,7 @@ class Store(ABC):
         about = about or About()
         self.restoring = bool(about.undoes)
         net = netted(changes)
-        self._guard(net)
+        guarded(net, self.row)
         if not net:
             return Applied("", (), 0.0)
         net = self._as_stored(net)
@@ -205,7 +205,7 @@ class Store(ABC):
             # The rows are written. Where the journal's disk is full now, the entry stays "prepared", which the next
             # start settles by the rows; it must not become "failed".
             with suppress(OSError):
-                journal.commit(entry.id)
+                journal.commit(entry.id, at)
         at("marked")
         return Applied(entry.id, net, seconds)
 
@@ -213,14 +213,6 @@ class Store(ABC):
         """The changes with each ``after`` as it will read back: files have no columns for some times, and take them
         from elsewhere."""
         return net
-
-    def _guard(self, net: Sequence[RowChange]) -> None:
-        """Compare every row with its ``before``; raises ``GuardRefused``."""
-        found = tuple(
-            difference for change in net for difference in differences(change, self.row(change.table, change.key))
-        )
-        if found:
-            raise GuardRefused(found)
 
     @abstractmethod
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,9 @@ def same(left: Any, right: Any) -> bool:
 def same_row(left: Mapping[str, Any] | None, right: Mapping[str, Any] | None) -> bool:
     if left is None or right is None:
         return left is right
-    return left.keys() == right.keys() and all(same(value, right[column]) for column, value in left.items())
+    return left == right or (
+        left.keys() == right.keys() and all(same(value, right[column]) for column, value in left.items())
+    )
 
 
 def differences(change: RowChange, current: Row | None) -> list[Difference]:
@@ -87,6 +89,26 @@ def differences(change: RowChange, current: Row | None) -> list[Difference]:
         elif not same(change.before[column], current[column]):
             found.append(Difference(table, key, column, "changed since the plan was made"))
     return found
+
+
+def guarded(changes: Sequence[RowChange], stored: Callable[[str, Row], Row | None]) -> None:
+    """Compare every row with its change's ``before``; ``stored`` gives the row of a table with these key columns.
+
+    An id may be taken that another change leaves. Raises ``GuardRefused``.
+    """
+    leaving = {
+        name_of(change.table, change.key)
+        for change in changes
+        if change.before is not None and (change.after is None or after_key(change) != change.key)
+    }
+    found = [
+        difference
+        for change in changes
+        if change.before is not None or name_of(change.table, change.key) not in leaving
+        for difference in differences(change, stored(change.table, change.key))
+    ]
+    if found:
+        raise GuardRefused(found)
 
 
 def reading_back(change: RowChange, row: Row | None) -> RowChange:

@@ -7,9 +7,12 @@ What is kept of a database is one file: changes of its ``-wal`` are in it, trigg
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
+import re
 import shutil
 import sqlite3
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +28,7 @@ SECRET_TABLES = ("account", "control_account", "credential")
 _MAGIC = b"SQLite format 3\0"
 _WAL_MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _CHUNK = 1 << 20
+_PER_MESSAGE = re.compile(rb'"(?:info|parts|seq)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Limits:
     database: int = 10 * 1024**3
     text: int = MAX_TEXT_BYTES
     archive: ArchiveLimits = field(default_factory=ArchiveLimits)
+    messages: int = 50_000
+    """Of a text, all of which is read again whenever one of its sessions is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,7 @@ def _kept(upload: Readable, folder: Path, name: str, wal: Readable | None, limit
     if archived:
         return _archive(raw, folder, name, digest, size, limits)
     kept = raw.rename(folder / "session.json")
+    _refuse_too_many(kept, name, limits.messages)
     try:
         with open_store(kept) as store:
             return Intake(
@@ -94,6 +101,23 @@ def _kept(upload: Readable, folder: Path, name: str, wal: Readable | None, limit
             )
     except StoreError as error:
         raise StoreError(error.kind, name, error.words, error.next_step) from error
+
+
+def _refuse_too_many(text: Path, name: str, limit: int) -> None:
+    """Count messages by a member that each has (inside texts its quotes are escaped), before anything is parsed."""
+    if not text.stat().st_size:
+        return
+    counts: Counter[bytes] = Counter()
+    with text.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        for found in _PER_MESSAGE.finditer(content):
+            counts[found[0]] += 1
+            if counts[found[0]] > limit + 1:  # the session itself may have it too
+                raise StoreError(
+                    "too-big",
+                    name,
+                    f"The file holds more than {limit:,} messages, which is more than is read from one text.",
+                    "Give the database instead.",
+                )
 
 
 def _archive(raw: Path, folder: Path, name: str, digest: str, size: int, limits: Limits) -> Intake:

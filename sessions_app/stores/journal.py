@@ -12,7 +12,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.rowcodec import unwrapped_row, wrapped_row
 
 from .atomic import write_atomic
-from .ground import About, Journaled, StoreError, StoreKind
+from .ground import About, Hook, Journaled, StoreError, StoreKind, no_hook
 
 type EntryState = Literal["prepared", "committed", "undone", "failed"]
 """prepared: written down, outcome unknown yet; committed: the rows are written; failed: nothing was written;
@@ -66,10 +66,11 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """What became of a write that a crash interrupted. ``state``: old (nothing was written), new (all of it was),
-    unclear."""
+    unclear (others changed the rows since), unreadable (the store cannot be looked at now; the next start tries again).
+    """
 
     entry: Entry
-    state: Literal["old", "new", "unclear"]
+    state: Literal["old", "new", "unclear", "unreadable"]
     words: str
 
 
@@ -122,13 +123,26 @@ class Journal:
                     self.fail(entry.id, str(error))
                 raise
 
-    def commit(self, entry_id: str) -> Entry:
-        """The rows are written. Where the entry undoes another one, that one becomes "undone"."""
+    def commit(self, entry_id: str, at: Hook = no_hook) -> Entry:
+        """The rows are written. Where the entry undoes another one, that one becomes "undone"; killed in between,
+        ``recover`` makes it so."""
         entry = self._finish(entry_id, "committed")
-        if entry.undoes:
-            with suppress(KeyError):
-                self._save(replace(self.get(entry.undoes), state="undone", undone_by=entry.id))
+        at("told")
+        self._mark_undone(entry)
         return entry
+
+    def _mark_undone(self, entry: Entry) -> bool:
+        """Whether there was anything to mark."""
+        if not entry.undoes:
+            return False
+        try:
+            undone = self.get(entry.undoes)
+        except KeyError:
+            return False
+        if undone.state not in ("prepared", "committed"):
+            return False
+        self._save(replace(undone, state="undone", undone_by=entry.id))
+        return True
 
     def fail(self, entry_id: str, why: str = "") -> Entry:
         """Nothing was written."""
@@ -162,7 +176,38 @@ class Journal:
         with self._lock(exclusive=True) as free:
             if not free:
                 return []
-            return [self._settle(entry, opener) for entry in list(self.entries()) if entry.state == "prepared"]
+            for leftover in self.directory.glob(".rep_*.tmp"):  # nobody writes now: a killed process left it
+                leftover.unlink(missing_ok=True)
+            settled = [self._settle(entry, opener) for entry in self._left("prepared")]
+            return settled + [
+                Recovery(entry, "new", f"The undo of repair {entry.undoes} was written; the journal says so now too.")
+                for entry in self._left("committed")
+                if entry.undoes and self._mark_undone(entry)
+            ]
+
+    def prune(self, *, newest: int, oldest: datetime, dry_run: bool = False) -> list[Entry]:
+        """Delete restore points that are not kept, and give them without their rows: of repairs that were taken back or
+        never written, and those finished before ``oldest``; of each store the ``newest`` so many stay whatever they
+        are, and what is unsettled stays too. Nothing while another process is writing."""
+        if not self.directory.is_dir():
+            return []
+        with self._lock(exclusive=True) as free:
+            if not free:
+                return []
+            due = []
+            seen: dict[str, int] = {}
+            for entry in reversed([replace(entry, changes=()) for entry in self.entries()]):
+                rank = seen[entry.path] = seen.get(entry.path, 0) + 1
+                old = (entry.finished_at or entry.prepared_at) < oldest.isoformat()
+                if rank > newest and (entry.state in ("undone", "failed") or (entry.state == "committed" and old)):
+                    due.append(entry)
+            for entry in due if not dry_run else ():
+                self._file(entry.id).unlink(missing_ok=True)
+            return due
+
+    def _left(self, state: EntryState) -> list[Entry]:
+        """The entries in this state, oldest first, of committed ones the undos alone."""
+        return [entry for entry in self.entries() if entry.state == state and (state == "prepared" or entry.undoes)]
 
     def _settle(self, entry: Entry, opener: Callable[[Path, StoreKind], Journaled]) -> Recovery:
         try:
@@ -173,7 +218,7 @@ class Journal:
                     state = store.standing(entry.changes, entry.hashes)
         except StoreError as error:
             return Recovery(
-                entry, "unclear", f"The write was interrupted and the store cannot be read now: {error.words}"
+                entry, "unreadable", f"The write was interrupted and the store cannot be read now: {error.words}"
             )
         what = f"Repair {entry.id} of {entry.path}"
         if state == "new":

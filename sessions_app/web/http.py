@@ -15,7 +15,9 @@ from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
+from sessions_app.domain.secrets import SECRET, masked
 from sessions_app.models import Session
+from sessions_app.services.audit import secret_read
 
 VIEW = "sessions_app.view_session"
 REPAIR = "sessions_app.add_repair"
@@ -65,6 +67,18 @@ def reader(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied("Sign in first.")
     return request.user
+
+
+def given_out(request: HttpRequest, text: str, session: Session | None = None) -> str:
+    """Text for a download: what looks like a key is masked for who may not reveal it, else the audit trail keeps that
+    it was given."""
+    if not SECRET.search(text):
+        return text
+    if not request.user.has_perm(REPAIR):
+        return masked(text)
+    subject = ("session", session.pk) if session else ("", "")
+    secret_read(what=request.path, actor=actor(request), face=FACE, now=clock(), subject=subject)
+    return text
 
 
 def load_session(session_id: int) -> Session:

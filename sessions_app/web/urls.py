@@ -22,6 +22,7 @@ from sessions_app.web.views import (
     sources,
     stores,
     tabs,
+    tokens,
 )
 
 app_name = "sessions_app"
@@ -79,6 +80,8 @@ _pages: list[URLPattern] = [
     path("bulk/<uuid:number>/undo/", bulk.undo, name="batch-undo"),
     path("bulk/<uuid:number>/retry/", bulk.retry, name="batch-retry"),
     path("bulk/<uuid:number>/report.<str:form>", bulk.report, name="batch-report"),
+    path("account/", tokens.account, name="account"),
+    path("account/tokens/<int:token_id>/revoke/", tokens.revoke, name="token-revoke"),
     path("login/", account.login, name="login"),
     path("login/link/<str:token>", account.login_link, name="login-link"),
     path("logout/", account.logout, name="logout"),

@@ -19,7 +19,7 @@ def bob(db: None) -> User:
 @pytest.fixture
 def token(alice: User) -> str:
     """Alice's bearer token."""
-    return token_create(user=alice, name="test", now=timezone.now())
+    return token_create(user=alice, name="test", now=timezone.now())[1]
 
 
 @pytest.fixture

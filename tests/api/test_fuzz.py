@@ -56,7 +56,7 @@ def described(alice: User, tmp_path: Path, data_dir: Path, monkeypatch) -> schem
     monkeypatch.setattr(project, "SUTURE_ATTACH_ROOTS", [str(tmp_path)])
     monkeypatch.setattr(project, "FILE_UPLOAD_TEMP_DIR", str(tmp_path))
     session_of("dup_id_slow", tmp_path)
-    token = token_create(user=alice, name="fuzz", now=timezone.now())
+    token = token_create(user=alice, name="fuzz", now=timezone.now())[1]
     schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", WSGIHandler())
     schema.config.update(headers={"Authorization": f"Bearer {token}"})
     return schema

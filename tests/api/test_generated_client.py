@@ -51,7 +51,7 @@ def test_a_generated_client_plans_repairs_and_takes_back(
     generated: Path, live_server, alice: User, tmp_path: Path, monkeypatch
 ) -> None:
     session = session_of("dup_id_slow", tmp_path)
-    token = token_create(user=alice, name="generated", now=timezone.now())
+    token = token_create(user=alice, name="generated", now=timezone.now())[1]
     monkeypatch.syspath_prepend(str(generated))
     package = importlib.import_module("suture_client")
     calls = {

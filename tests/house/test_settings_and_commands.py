@@ -30,10 +30,12 @@ def parsers() -> dict[str, ArgumentParser]:
 
 
 def options(name: str) -> set[str]:
-    """The options that a command tells."""
+    """The options that a command tells, those of what it can be told to do among them."""
+    own = parsers()[name]._actions
+    inner = [parser for action in own if isinstance(action.choices, dict) for parser in action.choices.values()]
     return {
         option.removeprefix("--")
-        for action in parsers()[name]._actions
+        for action in (*own, *(action for parser in inner for action in getattr(parser, "_actions", ())))
         for option in action.option_strings
         if option.startswith("--") and action.help != SUPPRESS
     }

@@ -11,7 +11,7 @@ from sessions_app.domain import dialects, planning
 from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.model import ReasoningPart, Session
 from sessions_app.domain.repair import Plan, inverted
-from sessions_app.domain.rules import REGISTRY
+from sessions_app.domain.rules import REGISTRY, Context
 from sessions_app.domain.rules.unicode import clean
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target
@@ -49,6 +49,33 @@ def test_a_healthy_session_yields_no_operation_and_no_finding(made: tuple[Sessio
     result = scan(session, target)
     assert result.health == "healthy" and result.findings == ()
     assert not repaired(session, target, safety)[0].operations
+
+
+@given(ANY)
+def test_no_safe_repair_makes_a_session_less_readable(made: tuple[Session, Target]) -> None:
+    session, target = made
+    _, after = repaired(session, target, "safe")
+    assert readable(after) or not readable(session)
+    assert faults(after) <= faults(session)
+    assert not client_stops(after, target) or client_stops(session, target)
+
+
+def readable(session: Session) -> list[str]:
+    """The messages that the client can still read."""
+    return [message.id for message in session.messages if message.fault is None or not message.fault.fatal]
+
+
+def faults(session: Session) -> int:
+    """Rows that nobody can read."""
+    return (
+        len(session.messages)
+        - len(readable(session))
+        + sum(part.fault is not None for message in session.messages for part in message.parts)
+    )
+
+
+def client_stops(session: Session, target: Target) -> str:
+    return Context(session, target).client_stops
 
 
 @given(ANY)

@@ -17,7 +17,7 @@ PROBLEM = "application/problem+json"
 
 @pytest.fixture
 def api() -> Client:
-    token = token_create(user=User.objects.create_superuser("alice"), name="test", now=timezone.now())
+    token = token_create(user=User.objects.create_superuser("alice"), name="test", now=timezone.now())[1]
     return Client(headers={"authorization": f"Bearer {token}"}, raise_request_exception=False)
 
 

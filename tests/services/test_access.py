@@ -38,7 +38,7 @@ def test_an_invented_link_opens_nothing():
 def test_neither_link_nor_token_is_kept_readable():
     user = access.local_user_ensure()
     link = access.login_link_create(user=user, now=NOW)
-    token = access.token_create(user=user, name="nightly", now=NOW)
+    token = access.token_create(user=user, name="nightly", now=NOW)[1]
 
     assert link not in LoginLink.objects.get().digest
     assert token not in str(ApiToken.objects.values().get())
@@ -53,22 +53,22 @@ def test_the_local_user_has_no_password_and_is_made_once():
 
 def test_a_token_names_its_user_until_it_is_revoked():
     user = access.local_user_ensure()
-    token = access.token_create(user=user, name="nightly", now=NOW)
+    token = access.token_create(user=user, name="nightly", now=NOW)[1]
 
-    assert access.token_user(token=token, now=NOW) == user
+    assert access.token_found(token=token, now=NOW).user == user
     access.token_revoke(token=ApiToken.objects.get(), actor="local", now=NOW)
-    assert access.token_user(token=token, now=NOW) is None
+    assert access.token_found(token=token, now=NOW) is None
 
 
 def test_a_token_ends_with_its_life_and_with_its_user():
     user = access.local_user_ensure()
-    short = access.token_create(user=user, name="short", now=NOW, life=timedelta(hours=1))
-    lasting = access.token_create(user=user, name="lasting", now=NOW)
+    short = access.token_create(user=user, name="short", now=NOW, life=timedelta(hours=1))[1]
+    lasting = access.token_create(user=user, name="lasting", now=NOW)[1]
 
-    assert access.token_user(token=short, now=NOW + timedelta(hours=1)) is None
+    assert access.token_found(token=short, now=NOW + timedelta(hours=1)) is None
     user.is_active = False
     user.save()
-    assert access.token_user(token=lasting, now=NOW) is None
+    assert access.token_found(token=lasting, now=NOW) is None
 
 
 def test_an_audit_entry_is_a_sentence_and_cannot_be_changed_or_deleted():
@@ -91,3 +91,17 @@ def test_an_audit_entry_is_a_sentence_and_cannot_be_changed_or_deleted():
 def test_an_unregistered_action_is_refused():
     with pytest.raises(ValueError, match=r"no registered audit action: repair\.imagined"):
         audit_record(action="repair.imagined", actor="ann", now=NOW)
+
+
+def test_a_start_of_serve_revokes_its_own_earlier_token_and_no_other_servers(tmp_path):
+    user = access.local_user_ensure()
+    made = access.token_create(user=user, name="nightly", now=NOW)[1]
+    elsewhere = access.local_token_renew(user=user, now=NOW, place=tmp_path / "b", alone=True)
+    first = access.local_token_renew(user=user, now=NOW, place=tmp_path / "a", alone=True)
+    beside = access.local_token_renew(user=user, now=NOW, place=tmp_path / "a", alone=False)
+
+    assert all(access.token_found(token=token, now=NOW) for token in (made, elsewhere, first, beside))
+    again = access.local_token_renew(user=user, now=NOW, place=tmp_path / "a", alone=True)
+    assert [bool(access.token_found(token=token, now=NOW)) for token in (made, elsewhere, first, beside, again)] == [
+        True, True, False, False, True,
+    ]  # fmt: skip

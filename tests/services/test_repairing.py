@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from sessions_app.selectors.rows import session_rows
 from sessions_app.services import importing, uploading
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair import destination
+from sessions_app.services.repair import history as history_of_repairs
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.bench import session_bench
 from sessions_app.services.repair.recover import repairs_recover
@@ -305,6 +307,104 @@ def test_killed_while_writing_the_next_start_brings_history_and_mirror_to_the_fi
     with stores.open_store(Path(poisoned.source.file)) as store:
         assert poisoned.rows_hash == rowdoc.rows_hash(store.read(poisoned.stored_id))
     assert (poisoned.health == "blocked") is (state == "failed")
+
+
+@pytest.mark.parametrize(
+    "step", ["prepared", "written", "committed", "told", "marked", "applied_mark", "mirror_follow"]
+)
+def test_killed_while_undoing_the_next_start_brings_history_and_mirror_to_the_file(poisoned, monkeypatch, step):
+    before = content(poisoned.source.file)
+    repair = apply(poisoned)
+    with monkeypatch.context() as patched:
+        if step in ("applied_mark", "mirror_follow"):
+            patched.setattr(history_of_repairs, step, killed)
+        else:
+            killed_at(patched, step)
+        with pytest.raises(Killed):
+            repair_undo(repair=repair, actor=ANN, now=NOW)
+
+    repairs_recover(now=NOW)
+
+    done = step not in ("prepared", "written")
+    repair.refresh_from_db()
+    poisoned.refresh_from_db()
+    assert repair.state == ("undone" if done else "applied")
+    assert (content(poisoned.source.file) == before) is done
+    assert (poisoned.health == "blocked") is done
+    assert not Repair.objects.filter(state="planned").exists()
+    assert not Repair.objects.filter(verification={}).exclude(state="failed").exists()
+    if not done:
+        repair_undo(repair=repair, actor=ANN, now=NOW)
+        assert content(poisoned.source.file) == before
+
+
+def locked_for(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Suture's own database refuses the next writes of a repair."""
+    real, left = Repair.save, [None] * times
+
+    def save(self: Repair, *args: object, **given: object) -> None:
+        if left:
+            left.pop()
+            raise OperationalError("database is locked")
+        real(self, *args, **given)
+
+    monkeypatch.setattr(Repair, "save", save)
+
+
+def test_a_lock_on_our_own_database_is_waited_for_once_and_named(poisoned, monkeypatch):
+    before = content(poisoned.source.file)
+    locked_for(monkeypatch, 2)
+    with pytest.raises(RepairRefused, match=r"own database .*database is locked") as refused:
+        apply(poisoned)
+    assert refused.value.kind == "store"
+    assert content(poisoned.source.file) == before
+
+    locked_for(monkeypatch, 1)
+    assert apply(poisoned).state == "applied"
+
+
+def test_a_lock_after_the_rows_are_written_leaves_a_repair_that_is_settled_later(poisoned, monkeypatch):
+    before = content(poisoned.source.file)
+    with monkeypatch.context() as patched:
+        patched.setattr(history_of_repairs, "applied_mark", locked)
+        repair = apply(poisoned)
+    assert "locked" in repair.verification["problem"]
+    assert content(poisoned.source.file) != before
+
+    repairs_recover(now=NOW)
+
+    repair = Repair.objects.get()
+    assert (repair.state, repair.verification["as_planned"]) == ("applied", True)
+
+
+def locked(**given: object) -> None:
+    raise OperationalError("database is locked")
+
+
+def killed(**given: object) -> None:
+    raise Killed
+
+
+def test_an_undo_of_which_nobody_can_tell_lets_go_of_its_repair(poisoned, monkeypatch):
+    repair = apply(poisoned)
+    with monkeypatch.context() as patched:
+        killed_at(patched, "prepared")
+        with pytest.raises(Killed):
+            repair_undo(repair=repair, actor=ANN, now=NOW)
+    client = sqlite3.connect(poisoned.source.file, isolation_level=None)
+    for change in repair.changes.all():
+        client.execute(f"UPDATE {change.table} SET time_updated = 1")
+        if not change.after:
+            taken = change.change.key["id"]
+            client.execute(f"UPDATE {change.table} SET id = ? WHERE rowid = 1", (taken,))
+    client.close()
+
+    repairs_recover(now=NOW)
+
+    left = Repair.objects.get(state="failed")
+    assert "changed by others" in left.error
+    with pytest.raises(RepairRefused, match="changed since"):
+        repair_undo(repair=Repair.objects.get(pk=repair.pk), actor=ANN, now=NOW)
 
 
 def test_a_mirror_that_could_not_follow_catches_up_when_the_session_is_opened(poisoned, monkeypatch):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import subprocess
 import sys
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from sessions_app.stores import StoreError, open_store
-from sessions_app.stores.backup import backup_once, backup_sqlite, restore
+from sessions_app.stores.backup import backup_once, backup_place, backup_sqlite, restore
 from sessions_app.stores.holders import database_files, holders
+from sessions_app.stores.keeping import backup_remove, backups_due, kept_backups
 from sessions_app.stores.sqlite import quick_check
 from tests.factories.bigstore import make_store
 
@@ -180,3 +184,107 @@ def test_a_backup_of_another_database_is_refused_unless_forced(database: Path, t
 
     restore(other, database, directory=tmp_path / "kept", now=NOW, force=True)
     assert run(database, "SELECT id FROM session") == [("ses_another",)]
+
+
+BACKS_UP = """
+import sys
+from datetime import date
+from pathlib import Path
+from sessions_app.stores.backup import backup_once
+path, folder = map(Path, sys.argv[1:])
+for trial in range(1, 41):
+    made = backup_once(path, folder, day=date.fromordinal(740_000 + trial))
+    assert made.path is not None and made.path.is_file(), made.skipped
+    print(int(made.fresh), flush=True)
+"""
+
+
+@pytest.mark.exhaustive
+def test_eight_processes_at_once_make_one_whole_backup_each_day(database: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", BACKS_UP, str(database), str(tmp_path / "backups")]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
+    said = [process.communicate()[0].split() for process in running]
+
+    assert [process.returncode for process in running] == [0] * 8
+    assert [sum(map(int, day)) for day in zip(*said, strict=True)] == [1] * 40
+    (place,) = (tmp_path / "backups").iterdir()
+    assert len(list(place.glob("*.db"))) == 40
+    assert all(quick_check(path).state == "ok" for path in place.glob("*.db"))
+    assert list(place.glob(".*.partial*")) == []
+
+
+def test_what_a_killed_process_left_of_a_backup_is_no_backup_and_goes(database: Path, tmp_path: Path) -> None:
+    dest = backup_place(database, tmp_path / "backups", DAY)
+    dest.parent.mkdir(parents=True)
+    leftover = dest.with_name(f".{dest.name}.0123.partial")
+    leftover.write_bytes(b"half")
+
+    made = backup_once(database, tmp_path / "backups", day=DAY)
+
+    assert made.fresh
+    assert made.path is not None and quick_check(made.path).state == "ok"
+    assert not leftover.exists()
+
+
+def test_without_links_a_backup_is_put_in_place_all_the_same(database: Path, tmp_path: Path, monkeypatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+
+    made = backup_once(database, tmp_path / "backups", day=DAY)
+
+    assert made.path is not None and quick_check(made.path).state == "ok"
+
+
+def test_a_backup_that_cannot_be_made_says_why(database: Path, tmp_path: Path, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sessions_app.stores.backup._sync", full)
+
+    made = backup_once(database, tmp_path / "backups", day=DAY)
+
+    assert (made.path, made.skipped) == (None, "The backup could not be made: No space left on device.")
+
+
+@pytest.mark.parametrize("name", ["other.db", "letter.txt"])
+def test_a_restore_never_replaces_what_is_no_database_of_opencode(database: Path, tmp_path: Path, name: str) -> None:
+    backup_sqlite(database, tmp_path / "backup.db")
+    target = tmp_path / name
+    if name == "other.db":
+        run(target, "CREATE TABLE recipes (name TEXT)")
+    else:
+        target.write_text("Dear Ann,")
+    before = target.read_bytes()
+
+    with pytest.raises(StoreError, match="no database of opencode"):
+        restore(tmp_path / "backup.db", target, directory=tmp_path / "kept", now=NOW)
+
+    assert target.read_bytes() == before
+    assert not (tmp_path / "kept").exists()
+
+
+def test_of_each_database_the_newest_backups_are_kept_and_the_last_one_for_ever(database: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    other = tmp_path / "other.db"
+    shutil.copy(database, other)
+    for number in range(7):
+        made = backup_once(database, folder, day=date(2026, 11, number + 1)).path
+        assert made is not None
+        os.utime(made, (NOW.timestamp() - 86_400 * (7 - number),) * 2)
+    alone = backup_once(other, folder / "batch", day=DAY).path
+    assert alone is not None
+    os.utime(alone, (0, 0))
+    kept = kept_backups(folder)
+
+    assert len(kept) == 8 and {one.of for one in kept} == {str(database), str(other)}
+    many = backups_due(kept, newest=5, oldest=NOW - timedelta(days=365))
+    old = backups_due(kept, newest=5, oldest=NOW - timedelta(days=3.5))
+
+    assert [one.path.stem for one in many] == ["2026-11-02", "2026-11-01"]
+    assert [one.path.stem for one in old] == ["2026-11-04", "2026-11-03", "2026-11-02", "2026-11-01"]
+    for one in kept:
+        backup_remove(one, folder)
+    assert not (folder / "batch").exists()
+    assert kept_backups(folder) == []

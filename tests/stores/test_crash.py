@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sessions_app.domain.rowdoc import rows_hash
-from sessions_app.stores import open_store
+from sessions_app.stores import About, open_store
 from sessions_app.stores.journal import Journal
 from sessions_app.stores.sqlite import quick_check
 from tests.factories.bigstore import make_store
@@ -23,7 +23,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from sessions_app.domain.repair import RowChange
-from sessions_app.stores import open_store
+from sessions_app.stores import About, open_store
 from sessions_app.stores.journal import Journal
 
 path, journal, where = sys.argv[1:]
@@ -40,7 +40,25 @@ with open_store(path) as store:
     store.apply(changes, journal=Journal(Path(journal)), at=at)
 """
 
-STEPS = ("before-journal", "prepared", "begun", "row 0", "row 2", "written", "committed", "marked")
+UNDONE = """
+import os, signal, sys
+from pathlib import Path
+from sessions_app.stores import About, open_store
+from sessions_app.stores.journal import Journal
+
+path, journal, where = sys.argv[1:]
+kept = Journal(Path(journal))
+(entry,) = kept.entries()
+
+def at(step):
+    if step == where:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+with open_store(path) as store:
+    store.apply(entry.inverse, journal=kept, about=About(undoes=entry.id), at=at)
+"""
+
+STEPS = ("before-journal", "prepared", "begun", "row 0", "row 2", "written", "committed", "told", "marked")
 
 
 def each_step(*steps: str) -> pytest.MarkDecorator:
@@ -49,9 +67,9 @@ def each_step(*steps: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("step", marked)
 
 
-def killed_at(path: Path, journal: Path, step: str) -> None:
+def killed_at(path: Path, journal: Path, step: str, code: str = KILLED) -> None:
     answer = subprocess.run(
-        [sys.executable, "-c", KILLED, str(path), str(journal), step], check=False, capture_output=True
+        [sys.executable, "-c", code, str(path), str(journal), step], check=False, capture_output=True
     )
     assert answer.returncode == -signal.SIGKILL, answer.stderr.decode()
 
@@ -87,9 +105,9 @@ def test_a_killed_write_to_a_database_leaves_the_old_or_the_new_state_and_says_w
     found = state(path)
     recovered = Journal(folder).recover(open_store)
 
-    assert found == (new if step in ("committed", "marked") else old)
+    assert found == (new if step in ("committed", "told", "marked") else old)
     assert quick_check(path).state == "ok"
-    if step in ("before-journal", "marked"):
+    if step in ("before-journal", "told", "marked"):
         assert recovered == []
     else:
         (told,) = recovered
@@ -97,6 +115,34 @@ def test_a_killed_write_to_a_database_leaves_the_old_or_the_new_state_and_says_w
         assert f"has the {told.state} state" in told.words
         assert told.entry.state == ("committed" if step == "committed" else "failed")
     assert Journal(folder).recover(open_store) == []
+
+
+@each_step(*STEPS)
+def test_a_killed_undo_is_done_or_can_be_done_again(tmp_path: Path, written, step: str) -> None:
+    path, folder = tmp_path / "opencode.db", tmp_path / "journal"
+    make_store(path)
+    old, new = written
+    journal = Journal(folder)
+    killed_at(path, folder, "marked")
+    (entry,) = journal.entries()
+    killed_at(path, folder, step, UNDONE)
+
+    found = state(path)
+    (folder / f".{entry.id}.json.0000.tmp").write_text("half an entry")
+    told = journal.recover(open_store)
+
+    done = step in ("committed", "told", "marked")
+    assert found == (old if done else new)
+    assert [one.state for one in told] == ([] if step in ("before-journal", "marked") else ["new"] if done else ["old"])
+    assert journal.get(entry.id).state == ("undone" if done else "committed")
+    assert {one.state for one in journal.entries()} <= {"committed", "undone", "failed"}
+    assert journal.recover(open_store) == []
+    assert list(folder.glob(".*")) == []
+    if not done:
+        with open_store(path) as store:
+            store.apply(entry.inverse, journal=journal, about=About(undoes=entry.id))
+    assert state(path) == old
+    assert journal.get(entry.id).state == "undone"
 
 
 def test_a_write_that_a_crash_left_done_can_be_undone(tmp_path: Path, written) -> None:
@@ -128,12 +174,12 @@ def test_a_killed_write_to_a_storage_tree_is_put_back_or_done(tmp_path: Path, st
 
     recovered = Journal(folder).recover(open_store)
 
-    done = step in ("written", "committed", "marked")
+    done = step in ("written", "committed", "told", "marked")
     assert state(path) == (new if done else old)
     if not done:
         assert {file: file.read_bytes() for file in path.rglob("*.json")} == files
     assert [told.state for told in recovered] == (
-        [] if step in ("before-journal", "marked") else ["new" if done else "old"]
+        [] if step in ("before-journal", "told", "marked") else ["new" if done else "old"]
     )
 
 

@@ -101,7 +101,7 @@ def test_a_store_that_is_gone_leaves_the_entry_for_later(database: Path, journal
 
     (told,) = journal.recover(open_store)
 
-    assert told.state == "unclear"
+    assert told.state == "unreadable"
     assert told.entry.state == "prepared"
 
 

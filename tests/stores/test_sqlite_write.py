@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -219,9 +220,11 @@ def test_a_row_can_take_the_id_of_one_that_is_deleted(database: Path, journal: J
     ]
 
     with open_store(database) as store:
-        store.apply(changes, journal=journal)
+        done = store.apply(changes, journal=journal)
         found = store.read(rows.id)
+        store.apply(journal.get(done.entry_id).inverse, journal=journal, about=About(undoes=done.entry_id))
 
+    assert rows_hash(newest(database)) == rows_hash(rows)
     assert one["id"] in {row["id"] for row in found.messages}
     assert two["id"] not in {row["id"] for row in found.messages}
     assert sum(row["message_id"] == one["id"] for row in found.parts) == len(moved)
@@ -242,10 +245,92 @@ def test_a_part_without_its_message_cannot_be_put_in(database: Path, journal: Jo
     part = {**rows.parts[0], "id": "prt_new", "message_id": "msg_none"}
     before = everything(database)
 
-    with open_store(database) as store, pytest.raises(StoreError, match="FOREIGN KEY"):
+    with open_store(database) as store, pytest.raises(GuardRefused, match="FOREIGN KEY"):
         store.apply([RowChange("part", {"id": "prt_new"}, None, part)], journal=journal)
 
     assert everything(database) == before
+
+
+def orphaned(database: Path) -> tuple[SessionRows, dict[str, Any]]:
+    """A session with a part whose message is not there."""
+    rows = newest(database)
+    orphan = {**rows.parts[0], "id": "prt_zzz_orphan", "message_id": "msg_none"}
+    run(
+        database,
+        "INSERT INTO part SELECT ?, ?, session_id, time_created, time_updated, data FROM part LIMIT 1",
+        orphan["id"],
+        orphan["message_id"],
+    )
+    with open_store(database) as store:
+        found = store.row("part", {"id": orphan["id"]})
+    assert found is not None
+    return rows, found
+
+
+def test_a_repair_that_deletes_an_orphan_and_inserts_a_message_can_be_undone(database: Path, journal: Journal) -> None:
+    rows, orphan = orphaned(database)
+    before = everything(database)
+    changes = [
+        RowChange("part", {"id": orphan["id"]}, orphan, None),
+        RowChange("message", {"id": "msg_new"}, None, {**rows.messages[0], "id": "msg_new"}),
+        RowChange("part", {"id": "prt_new"}, None, {**rows.parts[0], "id": "prt_new", "message_id": "msg_new"}),
+    ]
+
+    with open_store(database) as store:
+        done = store.apply(changes, journal=journal)
+        store.apply(journal.get(done.entry_id).inverse, journal=journal, about=About(undoes=done.entry_id))
+
+    assert everything(database) == before
+
+
+def test_an_undo_never_takes_or_leaves_what_the_client_put_under_a_new_message(
+    database: Path, journal: Journal
+) -> None:
+    rows = newest(database)
+    with open_store(database) as store:
+        new = RowChange("message", {"id": "msg_new"}, None, {**rows.messages[0], "id": "msg_new"})
+        done = store.apply([new], journal=journal)
+        run(database, "UPDATE part SET message_id = 'msg_new' WHERE id = ?", rows.parts[0]["id"])
+        before = everything(database)
+        with pytest.raises(GuardRefused, match="1 rows of part belong to it"):
+            store.apply(journal.get(done.entry_id).inverse, journal=journal, about=About(undoes=done.entry_id))
+
+    assert everything(database) == before
+
+
+def test_a_repair_that_could_not_be_undone_is_refused_before_it_is_written(database: Path, journal: Journal) -> None:
+    rows, _ = orphaned(database)
+    before = everything(database)
+    adopting = RowChange("message", {"id": "msg_none"}, None, {**rows.messages[0], "id": "msg_none"})
+
+    with open_store(database) as store, pytest.raises(GuardRefused, match="could not be undone"):
+        store.apply([adopting], journal=journal)
+
+    assert everything(database) == before
+    assert [entry.state for entry in journal.entries()] == ["failed"]
+
+
+@pytest.mark.parametrize("when", ["before-journal", "prepared", "begun", "written"])
+@pytest.mark.parametrize("expected", [True, False], ids=["hash", "rows"])
+def test_a_file_that_is_put_in_the_place_of_the_one_that_was_read_is_not_written(
+    database: Path, journal: Journal, when: str, expected: bool
+) -> None:
+    rows = newest(database)
+    other = database.with_name("other.db")
+    shutil.copy(database, other)
+    run(other, "UPDATE session SET title = 'another'")
+    before = everything(other)
+
+    def rename(step: str) -> None:
+        if step == when:
+            other.replace(database)
+
+    expect = {rows.id: rows_hash(rows)} if expected else None
+    with open_store(database) as store, pytest.raises(GuardRefused, match="another file was put in the place"):
+        store.apply([replaced(rows.parts[0], data="{}")], journal=journal, expect=expect, at=rename)
+
+    assert everything(database) == before
+    assert all(entry.state == "failed" for entry in journal.entries())
 
 
 def test_a_row_that_is_there_already_or_gone_is_refused(database: Path, journal: Journal) -> None:
@@ -298,6 +383,30 @@ def test_an_unknown_or_missing_column_is_refused(database: Path, journal: Journa
         run(database, "ALTER TABLE part ADD COLUMN later TEXT")
     with open_store(database) as store, pytest.raises(GuardRefused, match="does not know this column"):
         store.apply([replaced(part, data="{}")], journal=journal)
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (("data text", "data text GENERATED ALWAYS AS (raw)"), "column data of table part is generated"),
+        (("message_id text", "message text"), "table part has no column message_id"),
+    ],
+)
+def test_a_column_that_is_generated_or_missing_is_named_and_nothing_is_written(
+    database: Path, journal: Journal, change: tuple[str, str], cause: str
+) -> None:
+    with SqliteStore(database) as store:
+        session = next(store.sessions())
+    run(database, "DROP TABLE part")
+    columns = "id text PRIMARY KEY, message_id text, session_id text, time_created int, data text, raw text"
+    run(database, f"CREATE TABLE part ({columns.replace(*change)})")
+
+    with SqliteStore(database) as store, pytest.raises(StoreError, match=cause) as caught:
+        store.apply([replaced(session, "session", title="new")], journal=journal)
+
+    assert caught.value.kind == "schema"
+    with SqliteStore(database) as store:
+        assert [problem.reason for problem in store.problems] == [f"The {cause}{', not stored' * ('gen' in cause)}."]
 
 
 def test_a_value_that_sqlite_would_store_differently_is_refused(database: Path, journal: Journal) -> None:

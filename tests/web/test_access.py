@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 OPEN = {"login", "login-link", "logout"}
 POST_ONLY = {
+    "token-revoke",
     "scan",
     "preferences",
     "source-attach",
@@ -43,7 +44,7 @@ POST_ONLY = {
     "finding-mind",
     "part-reveal",
 }
-BOTH = {"locate", "located", "bulk", "repair", "relink", "source-adopt"}
+BOTH = {"account", "locate", "located", "bulk", "repair", "relink", "source-adopt"}
 """GET shows, POST does."""
 NOTHING_THERE = {
     "session_id": 10**9,
@@ -56,6 +57,7 @@ NOTHING_THERE = {
     "key": "gone",
     "token": "spent",
     "view_id": 10**9,
+    "token_id": 10**9,
 }
 
 
@@ -148,7 +150,6 @@ def test_who_may_only_look_sees_every_page_and_changes_nothing(
 
 def test_a_form_without_its_token_is_refused_with_a_way_on(blocked: Session) -> None:
     strict = Client(enforce_csrf_checks=True)
-    strict.login(username="nobody", password="nothing")
     answer = strict.post("/login/", {"username": "alice", "password": "alice"})
     assert answer.status_code == 403
     assert "send the form once more" in folded(answer.content.decode())

@@ -14,6 +14,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.repair import Operation, Plan
 from sessions_app.domain.rules import Finding, RuleText
 from sessions_app.domain.scan import SessionScan
+from sessions_app.domain.secrets import masked
 from sessions_app.domain.wire.verdict import Verdict
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$])")
@@ -47,15 +48,15 @@ def report(
 
 
 def plain(text: str, limit: int = 400) -> str:
-    """Stored text on one line that Markdown shows as it is."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    """Stored text on one line that Markdown shows as it is; a ticket is no place for keys."""
+    line = "".join(letter if letter.isprintable() else " " for letter in masked(text))
     line = " ".join(line.split())
     return _SPECIAL.sub(r"\\\1", line if len(line) <= limit else line[: limit - 1] + "…")
 
 
 def code(text: str) -> str:
     """An id or a path as code."""
-    line = "".join(letter if letter.isprintable() and letter != "`" else "?" for letter in text)[:200]
+    line = "".join(letter if letter.isprintable() and letter != "`" else "?" for letter in masked(text))[:200]
     return f"`{line.replace('|', chr(92) + '|')}`" if line else "none"
 
 

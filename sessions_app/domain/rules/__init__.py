@@ -34,6 +34,7 @@ from . import (  # noqa: F401 (importing a family registers its rules)
 )
 from .context import Context, Facts, Located, refused
 from .finding import Choice, Finding, Safety, Severity
+from .lastreadable import sparing
 from .order_of_repair import ORDER_OF_REPAIR
 from .registration import REGISTERED, Rule
 from .text import RuleText, parse_text
@@ -44,7 +45,7 @@ REGISTRY: Mapping[str, Rule] = {code: REGISTERED[code] for code in ORDER_OF_REPA
 
 def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding]:
     """The findings of a session, each key once, in the order of ``REGISTRY``; only those of ``rules``, where given, and
-    of the rules that hold for its dialect."""
+    of the rules that hold for its dialect. No safe choice takes the last message that can be read."""
     found: dict[str, Finding] = {}
     valid = dialect_of(context.session).rules
     for code, rule in REGISTRY.items():
@@ -52,7 +53,7 @@ def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding
             context.rule = code
             for finding in rule.find(context):
                 found.setdefault(finding.key, finding)
-    return list(found.values())
+    return sparing(context, list(found.values()))
 
 
 __all__ = [

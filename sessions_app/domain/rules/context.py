@@ -167,6 +167,21 @@ class Context:
         return self.session.messages
 
     @cached_property
+    def agent_places(self) -> list[int]:
+        """Places of messages that name an agent."""
+        return [at for at, one in enumerate(self.messages) if isinstance(one.data.get("agent"), str)]
+
+    @cached_property
+    def model_places(self) -> list[int]:
+        """Places of messages that name provider and model."""
+        return [at for at, one in enumerate(self.messages) if one.provider and one.model]
+
+    @cached_property
+    def user_places(self) -> list[int]:
+        """Places of user messages."""
+        return [at for at, one in enumerate(self.messages) if one.is_user]
+
+    @cached_property
     def places(self) -> dict[str, int]:
         """Where a message of that history stands in it, by id."""
         return {message.id: place for place, message in enumerate(self.messages)}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import Any
 
 from sessions_app.domain.jsjson import dumps
@@ -71,11 +72,11 @@ def _fill_v2(message: Message, path: tuple[str, ...]) -> tuple[Edit, ...]:
 
 def _user_default(context: Context, message: Message, path: tuple[str, ...]) -> Any:
     at = context.places[message.id]
-    near = [*context.messages[at + 1 :], *reversed(context.messages[:at])]
     if path == ("agent",):
-        return next((one.data["agent"] for one in near if isinstance(one.data.get("agent"), str)), "build")
+        named = _near(context, context.agent_places, at)
+        return named.data["agent"] if named else "build"
     if path[0] == "model":
-        other = next((one for one in near if one.provider and one.model), None)
+        other = _near(context, context.model_places, at)
         if other is None:
             return None
         known = {"providerID": other.provider, "modelID": other.model}
@@ -83,15 +84,24 @@ def _user_default(context: Context, message: Message, path: tuple[str, ...]) -> 
     return _time_default(message, path)
 
 
+def _near(context: Context, places: list[int], at: int) -> Message | None:
+    """The next of these messages, else the last one before ``at``."""
+    after, before = bisect_right(places, at), bisect_left(places, at)
+    if after < len(places):
+        return context.messages[places[after]]
+    return context.messages[places[before - 1]] if before else None
+
+
 def _assistant_default(context: Context, message: Message, path: tuple[str, ...]) -> Any:
     parent = context.messages_by_id.get(message.parent_id or "")
-    earlier = [one for one in context.messages[: context.places[message.id]] if one.is_user]
-    prompt = parent or (earlier[-1] if earlier else None)
+    before = bisect_left(context.user_places, context.places[message.id])
+    earlier = context.messages[context.user_places[before - 1]] if before else None
+    prompt = parent or earlier
     if path in (("agent",), ("mode",)):
         other = "mode" if path == ("agent",) else "agent"
         return _text(message.data, other) or _text(prompt.data if prompt else {}, "agent") or "build"
     if path == ("parentID",):
-        return earlier[-1].id if earlier else None
+        return earlier.id if earlier else None
     if path == ("modelID",):
         return (prompt.model if prompt else "") or None
     if path == ("providerID",):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -21,6 +22,9 @@ from sessions_app.services import workers
 from sessions_app.services.datadir import data_dir
 
 log = structlog.get_logger(__name__)
+
+
+_DAY = 86_400.0
 
 
 class Command(Worker):
@@ -62,11 +66,15 @@ class Command(Worker):
 
 
 def _beat(worker_id: str, done: threading.Event) -> None:
-    """Say that this worker lives, and look for jobs that lost theirs."""
+    """Say that this worker lives, and look for jobs that lost theirs; once a day, tidy up."""
+    pruned = -_DAY
     while not done.wait(workers.BEAT_SECONDS):
         try:
             workers.worker_beat(worker_id=worker_id, now=timezone.now())
             tasks.reap()
+            if time.monotonic() - pruned >= _DAY:
+                pruned = time.monotonic()
+                tasks.prune()
         except DatabaseError as problem:  # a locked database passes; the next beat tries again
             log.warning("heartbeat missed", why=_first_line(problem))
             close_old_connections()

@@ -88,7 +88,8 @@ class Command(SutureCommand):
         served = Served(os.getpid(), address(host, listener.getsockname()[1]), is_loopback(host))
         link = self._welcome(served)
         if served.local:
-            token = local_token_renew(user=local_user_ensure(), now=timezone.now())
+            user, now = local_user_ensure(), timezone.now()
+            token = local_token_renew(user=user, now=now, place=Path(settings.SUTURE_DATA_DIR), alone=work.alone)
             self.tell(f"API token: {token}")
         self.tell("Stop with Ctrl-C.")
         self.stdout.flush()

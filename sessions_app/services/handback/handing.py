@@ -24,6 +24,7 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.planning import compose
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.scan import scan
+from sessions_app.domain.secrets import masked
 from sessions_app.domain.wish import Wish
 from sessions_app.ruletexts import rule_texts
 from sessions_app.services.repair.bench import Bench, OpenStore, session_bench
@@ -59,6 +60,8 @@ WORDS: dict[Form, str] = {
 }
 
 _PLANNED: frozenset[Form] = frozenset({"database", "export", "patch", "undo", "report", "tree"})
+WRITTEN_BACK: frozenset[Form] = frozenset({"database", "tree", "patch", "undo"})
+"""They go into the client's own files, so nothing in them can be masked."""
 KINDS: dict[Form, tuple[str, str]] = {
     "database": ("application/vnd.sqlite3", "db"),
     "export": ("application/json", "json"),
@@ -73,10 +76,10 @@ KINDS: dict[Form, tuple[str, str]] = {
 
 class HandBackRefused(Exception):
     """The session cannot be handed back in this form. ``kind``: form (of no use for its kind of store or rows), nothing
-    (there is nothing to repair with these options), store (it cannot be read), wish (it names what the session
-    does not have)."""
+    (there is nothing to repair with these options), store (it cannot be read), wish (it names what the session does
+    not have), masked (it would hold keys unmasked)."""
 
-    def __init__(self, kind: Literal["form", "nothing", "store", "wish"], words: str) -> None:
+    def __init__(self, kind: Literal["form", "nothing", "store", "wish", "masked"], words: str) -> None:
         super().__init__(words)
         self.kind = kind
         self.words = words
@@ -86,12 +89,14 @@ class HandBackRefused(Exception):
 class HandOptions:
     """``repaired``: the session as it is after the repair that is wished for, else as stored. ``fresh``: an export
     under new ids. ``children``: an export with the subagents' sessions. ``secrets``: a database keeps the client's own
-    log-ins."""
+    log-ins. ``masked``: for somebody who may not see what looks like a key; forms that are written back whole are
+    refused."""
 
     repaired: bool = True
     fresh: bool = True
     children: bool = False
     secrets: bool = False
+    masked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,10 @@ def session_handed(
     from sessions_app.services.reading import stored_id
 
     source = session.source
+    if options.masked and form in WRITTEN_BACK:
+        raise HandBackRefused(
+            "masked", "This form may hold keys that you may not see. Ask somebody who may repair, or take the bundle."
+        )
     try:
         with source.open_store() as store:
             whole = OpenStore(store, now, source.native, agents=False)
@@ -137,7 +146,7 @@ def session_handed(
                 yield made
         return
     except StoreError as problem:
-        if form in ("database", "tree", "patch", "undo") or session.imported_at is None:
+        if form in WRITTEN_BACK or session.imported_at is None:
             raise HandBackRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
         note = f"The source could not be read just now ({problem.words}), so this is what was imported before."
     bench = known_names(Bench(session_rows(session), wish))
@@ -259,13 +268,16 @@ class _Maker:
             documents = export_documents([self._after(bench) for bench in family], fresh=self.options.fresh)
         except NotExportable as refusal:
             raise HandBackRefused("form", str(refusal)) from refusal
+        if self.options.masked:
+            documents = tuple(replace(document, text=masked(document.text)) for document in documents)
         notes = tuple(dict.fromkeys(note for document in documents for note in document.notes))
         left = tuple(
             f"Left out: {one.table} {one.id}: {one.reason}" for document in documents for one in document.left_out
         )
         if len(documents) == 1:
             return self._handed("export", documents[0].text + "\n", notes=notes + left)
-        told = together([(bench.rows.id, outlook(bench, repaired=self.options.repaired)) for bench in family])
+        each = [(bench.rows.id, outlook(bench, repaired=self.options.repaired)) for bench in family]
+        told = self._shown(together(each))
         notes = (told.words, *notes, *left)
         name = f"{file_name(self.rows.id)}.zip"
         return Handed(name, "application/zip", told, _zipped(documents, notes), notes=notes)
@@ -287,17 +299,25 @@ class _Maker:
         """What is in the form."""
         bench, applied = self.bench, self.applied
         if form == "undo":
-            return outlook_before(bench, applied.before(bench), {*applied.rules, *bench.plan.rules})
-        return outlook(bench, repaired=form in _PLANNED and self.options.repaired, applied=applied.rules)
+            return self._shown(outlook_before(bench, applied.before(bench), {*applied.rules, *bench.plan.rules}))
+        repaired = form in _PLANNED and self.options.repaired
+        return self._shown(outlook(bench, repaired=repaired, applied=applied.rules))
+
+    def _shown(self, told: Outlook) -> Outlook:
+        """Findings quote what is stored."""
+        return replace(told, left=tuple(map(masked, told.left))) if self.options.masked else told
 
     def _handed(self, form: Form, text: str, *, path: Path | None = None, notes: tuple[str, ...] = ()) -> Handed:
         content_type, ending = KINDS[form]
         told = self.outlook(form)
+        safe = masked(text) if self.options.masked else text
+        if safe != text:
+            notes = (*notes, "What looks like a key is masked.")
         return Handed(
             f"{file_name(self.rows.id)}.{ending}",
             content_type,
             told,
-            text.encode("utf-8", "surrogateescape"),
+            safe.encode("utf-8", "surrogateescape"),
             path,
             (told.words, *notes),
         )

@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from sessions_app.domain import values
 from sessions_app.domain.repair import RowChange as Change
 from sessions_app.models import Repair, RowChange, Session
 from sessions_app.services.actor import Actor
 from sessions_app.services.audit import audit_record
+from sessions_app.services.database import once_more
 from sessions_app.services.rulesversion import rules_version
 from sessions_app.stores.base import About
 
@@ -64,8 +65,12 @@ def repair_write(
     with to.together():
         _written_down(repair, changes, to)
         _done(repair, changes, to, expect or {}, now)
-        applied_mark(repair=repair, now=now)
-        mirror_follow(repair=repair, to=to, now=now)
+        try:
+            once_more(lambda: applied_mark(repair=repair, now=now))
+            mirror_follow(repair=repair, to=to, now=now)
+        except OperationalError:  # the rows are written: the periodic look brings the history to them
+            log.exception("the history could not follow a repair", repair=repair.public_id)
+            repair.verification = {"problem": "Suture's own database is locked; the history follows in a moment."}
     return repair
 
 
@@ -74,10 +79,17 @@ def _written_down(repair: Repair, changes: Sequence[Change], to: Destination) ->
     repair.backup_path, repair.backup_note = str(backup.path or ""), backup.skipped
     repair.change_count = len(changes)
     rows = [RowChange.of(repair, place, change) for place, change in enumerate(changes)]
-    try:
+
+    def write() -> None:
         with transaction.atomic():
             repair.save()
             RowChange.objects.bulk_create(rows, batch_size=500)
+
+    try:
+        once_more(write)
+    except OperationalError as locked:
+        words = f"Nothing was written: Suture's own database cannot be written just now ({locked})."
+        raise RepairRefused("store", words) from locked
     except IntegrityError as clash:
         if repair.undoes is None:
             raise

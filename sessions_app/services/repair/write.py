@@ -11,7 +11,7 @@ from sessions_app.domain.repair import RowChange
 from sessions_app.services.datadir import backup_limit, backups_dir, journal_dir
 from sessions_app.stores.backup import Backup, backup_once
 from sessions_app.stores.base import About, Store
-from sessions_app.stores.journal import Journal, new_public_id
+from sessions_app.stores.journal import Journal, Recovery, new_public_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,12 @@ def journal(now: datetime) -> Journal:
 def journal_recover(*, now: datetime) -> list[str]:
     """Settle writes that a crash interrupted, by the rows themselves; returns what to tell, a sentence each. Needs no
     database of ours."""
-    return [recovery.words for recovery in journal(now).recover(stores.open_store)]
+    return [recovery.words for recovery in journal_recovered(now=now)]
+
+
+def journal_recovered(*, now: datetime) -> list[Recovery]:
+    """As ``journal_recover``, with what became of each."""
+    return journal(now).recover(stores.open_store)
 
 
 def full_backup(*, store: Store, now: datetime, batch: str = "") -> Backup:

@@ -7,6 +7,7 @@ view.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -85,8 +86,17 @@ _KINDS: dict[int, tuple[ErrorKind, str, str]] = {
 def explained(error: sqlite3.Error, path: Path) -> StoreError:
     """A ``StoreError`` with the kind, the words and the next step for what SQLite says."""
     code = getattr(error, "sqlite_errorcode", None)
-    kind, words, next_step = _KINDS.get((code or 0) & 0xFF, ("schema", "The database cannot be read as expected.", ""))
+    kind, words, next_step = _KINDS.get((code or 0) & 0xFF, _named(str(error)))
     return StoreError(kind, path, f"{words} (SQLite: {error})", next_step)
+
+
+def _named(said: str) -> tuple[ErrorKind, str, str]:
+    """The cause where SQLite has one code for many."""
+    if "no such column" in said or "no such table" in said:
+        return "schema", "The database lacks a column or table that opencode's databases have.", ""
+    if "generated column" in said:
+        return "schema", "A column that would be written is generated; in opencode's databases it is stored.", ""
+    return "schema", "The database cannot be read as expected.", ""
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -118,11 +128,38 @@ def open_reader(path: Path) -> sqlite3.Connection:
         raise explained(error, path) from error
 
 
+type FileIdentity = tuple[int, int] | None
+"""Device and inode, which tell a file from another that is put in its place; None where there is none."""
+
+
+def identity(path: Path) -> FileIdentity:
+    """Which file is at ``path`` now."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+def open_identified(path: Path) -> tuple[sqlite3.Connection, FileIdentity]:
+    """``open_reader``, and which file it has open. Raises ``StoreError``."""
+    for _ in range(3):
+        before = identity(path)
+        connection = open_reader(path)
+        if identity(path) == before:
+            return connection, before
+        connection.close()
+    raise StoreError("busy", path, "The file is replaced again and again.", "Try again in a moment.")
+
+
 def open_writer(path: Path) -> sqlite3.Connection:
-    """A connection for one guarded write: foreign keys on, durable commits. Raises ``StoreError``."""
+    """A connection for one guarded write: durable commits, and what belongs to what is checked by ``kinship``.
+
+    Raises ``StoreError``.
+    """
     try:
         connection = _opened(path, "mode=rw")
-        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("PRAGMA synchronous = FULL")
     except sqlite3.Error as error:
         raise explained(error, path) from error
@@ -140,6 +177,7 @@ def time_limit(connection: sqlite3.Connection, seconds: float) -> Iterator[None]
         connection.set_progress_handler(None, 0)
 
 
+@functools.lru_cache(maxsize=1_000)
 def quoted(name: str) -> str:
     """A name as a SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

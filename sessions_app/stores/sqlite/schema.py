@@ -20,6 +20,15 @@ _LEVELS = (
 )
 """(table, column, oldest version that has it), newest first."""
 
+_NEEDED = {
+    "session": ("id",),
+    "session_v2": ("id",),
+    "message": ("id", "session_id", "data"),
+    "part": ("id", "message_id", "session_id", "data"),
+    "session_message": ("id", "session_id", "type", "data"),
+}
+"""Columns that every version of the client stores; without one of them, rows say something else than they mean."""
+
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|--[^\n]*", re.DOTALL)
 
 
@@ -32,6 +41,8 @@ class Table:
     key: tuple[str, ...]
     defaults: dict[str, str | None]
     has_rowid: bool = True
+    generated: tuple[str, ...] = ()
+    """Columns that SQLite computes; they hold nothing of their own."""
 
     def select(self) -> str:
         return f"SELECT {', '.join(quoted(column) for column in self.columns)} FROM {quoted(self.name)}"
@@ -68,6 +79,21 @@ class Schema:
         return bool(self.session_tables) and (
             self.has("message", "session_id") or self.has("session_message", "session_id")
         )
+
+    @property
+    def faults(self) -> list[str]:
+        """In words, which columns the client stores and these tables do not."""
+        found = []
+        for name, needed in _NEEDED.items():
+            table = self.tables.get(name)
+            if table is None:
+                continue
+            for column in needed:
+                if column in table.generated:
+                    found.append(f"column {column} of table {name} is generated, not stored")
+                elif column not in table.columns:
+                    found.append(f"table {name} has no column {column}")
+        return found
 
     @property
     def level(self) -> str:
@@ -107,6 +133,7 @@ def _table(connection: sqlite3.Connection, name: str) -> Table:
         tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5]),
         {row[1]: row[4] for row in rows},
         _has_rowid(connection, name),
+        tuple(row[1] for row in connection.execute(f"PRAGMA table_xinfo({quoted(name)})") if row[6] in (2, 3)),
     )
 
 

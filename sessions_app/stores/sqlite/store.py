@@ -21,7 +21,8 @@ from sessions_app.stores.base import (
 )
 from sessions_app.stores.holders import Holder, database_files, holders
 
-from .connection import escaping_text, explained, open_reader, quoted, time_limit
+from .binding import bound, where
+from .connection import escaping_text, explained, open_identified, quoted, time_limit
 from .schema import Schema, Table, probe
 from .writer import write
 
@@ -42,7 +43,7 @@ class SqliteStore(Store):
     def __init__(self, path: Path, read_seconds: float = READ_SECONDS) -> None:
         super().__init__(path)
         self.read_seconds = read_seconds
-        self.connection = open_reader(path)
+        self.connection, self.identity = open_identified(path)
         self.on_close(self.connection.close)
         try:
             self.schema: Schema = probe(self.connection)
@@ -55,6 +56,7 @@ class SqliteStore(Store):
                     "This is a SQLite database, but not one of opencode's: it has no sessions.",
                     "Check that the right file was chosen.",
                 )
+            self.problems += [Problem("schema", f"The {fault}.") for fault in self.schema.faults]
         except sqlite3.Error as error:
             self.close()
             raise explained(error, path) from error
@@ -89,8 +91,8 @@ class SqliteStore(Store):
         real = self.schema.real(table)
         if real is None:
             return None
-        where = " AND ".join(f"{quoted(column)} IS ?" for column in key)
-        found = self.query(f"{real.select()} WHERE {where} LIMIT 2", tuple(key.values()))
+        condition, values = where(key)
+        found = self.query(f"{real.select()} WHERE {condition} LIMIT 2", values)
         return dict(zip(real.columns, found[0], strict=True)) if len(found) == 1 else None
 
     def mark(self) -> Mark:
@@ -121,7 +123,14 @@ class SqliteStore(Store):
         return holders(database_files(self.path))
 
     def _write(self, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook) -> float:
-        return write(self.path, net, expect, at, read=self.read, restoring=self.restoring)
+        if faults := self.schema.faults:
+            raise StoreError(
+                "schema",
+                self.path,
+                f"The {faults[0]}, so what is stored cannot be told for sure; nothing is written.",
+                "Have the client that made it bring its tables up to date, or restore a backup.",
+            )
+        return write(self.path, net, expect, at, read=self.read, opened=self.identity, restoring=self.restoring)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -200,10 +209,11 @@ class SqliteStore(Store):
             return []
         part = self.schema.tables["part"]
         name = "rowid" if part.has_rowid else "id"
+        mark, value = bound(session_id)
         found = self.query(
-            f"SELECT part.{name} FROM message JOIN part ON part.message_id = message.id WHERE message.session_id IS ?1"
-            f" EXCEPT SELECT {name} FROM part WHERE session_id IS ?1",
-            (session_id,),
+            "SELECT part.{0} FROM message JOIN part ON part.message_id = message.id WHERE message.session_id IS {1}"
+            " EXCEPT SELECT {0} FROM part WHERE session_id IS {1}".format(name, mark.replace("?", "?1")),
+            (value,),
         )
         return [row for (value,) in found for row in self._rows(part, name, value)]
 
@@ -233,9 +243,10 @@ class SqliteStore(Store):
 
     def _rows(self, table: Table, column: str, value: Any) -> list[Row]:
         """Rows with this value in this column; where the file is damaged, those that can still be read."""
-        sql = f"{table.select()} WHERE {quoted(column)} IS ?"  # IS: an id may be NULL in a damaged or hostile file
+        # IS: an id may be NULL in a damaged or hostile file, or text that is not UTF-8.
+        condition, values = where({column: value})
         try:
-            rows = self._fetch(sql, (value,))
+            rows = self._fetch(f"{table.select()} WHERE {condition}", values)
         except sqlite3.DatabaseError as error:
             if (error.sqlite_errorcode & 0xFF) not in (
                 sqlite3.SQLITE_CORRUPT,
@@ -252,7 +263,8 @@ class SqliteStore(Store):
         if column == "rowid" or not table.has_rowid:
             raise explained(first, self.path) from first
         found: list[tuple[Any, ...]] = []
-        for (rowid,) in self.query(f"SELECT rowid FROM {quoted(table.name)} WHERE {quoted(column)} IS ?", (value,)):
+        condition, values = where({column: value})
+        for (rowid,) in self.query(f"SELECT rowid FROM {quoted(table.name)} WHERE {condition}", values):
             try:
                 found += self._fetch(f"{table.select()} WHERE rowid = ?", (rowid,))
             except sqlite3.DatabaseError as error:

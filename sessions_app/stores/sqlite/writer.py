@@ -2,20 +2,21 @@
 docs/contract/rules.md#0.3).
 
 One IMMEDIATE transaction, well under a second: every row is compared with its ``before``, written, read back and
-counted; any surprise rolls all of it back. The journal mode stays, nothing is vacuumed, ``event`` rows are never
-touched.
+counted, and taken back once in a savepoint, which proves that undo will work; any surprise rolls all of it back. The
+journal mode stays, nothing is vacuumed, ``event`` rows are never touched.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sessions_app.domain.model import Row, SessionRows
-from sessions_app.domain.repair import RowChange
+from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.rowdoc import rows_hash
 from sessions_app.stores.changes import (
     WRITABLE_TABLES,
@@ -23,14 +24,18 @@ from sessions_app.stores.changes import (
     GuardRefused,
     RowName,
     after_key,
-    differences,
+    guarded,
     name_of,
+    netted,
     row_id,
+    same,
     same_row,
 )
-from sessions_app.stores.ground import Hook, StoreError
+from sessions_app.stores.ground import Hook, StoreError, no_hook
 
-from .connection import escaping_text, explained, open_writer, quoted, time_limit
+from .binding import bound, where
+from .connection import FileIdentity, escaping_text, explained, identity, open_writer, quoted, time_limit
+from .kinship import Kinship
 from .schema import Schema, Table, probe
 
 LOCK_SECONDS = 0.8
@@ -39,37 +44,51 @@ LOCK_SECONDS = 0.8
 
 _OPTIMISTIC_CHECKS = 3
 
-_PARENTS = ("project", "session", "message")
-"""Tables whose rows others point to: taking one out cascades."""
-
+_FETCHED = 200
+"""Rows read by one statement."""
 
 type Read = Callable[[str], SessionRows]
 """Reads a session as the file holds it now, by its id. Raises ``StoreError``."""
 
 
 def write(
-    path: Path, net: Sequence[RowChange], expect: Mapping[str, str], at: Hook, *, read: Read, restoring: bool
+    path: Path,
+    net: Sequence[RowChange],
+    expect: Mapping[str, str],
+    at: Hook,
+    *,
+    read: Read,
+    opened: FileIdentity,
+    restoring: bool,
 ) -> float:
     """Write folded changes to the database at ``path``; returns the seconds the write lock was held.
 
-    ``restoring``: an earlier write is taken back, so rows may again belong nowhere, as they did before it. Raises
-    ``GuardRefused`` or ``StoreError``; nothing is written then.
+    ``opened``: the file that ``read`` reads. ``restoring``: an earlier write is taken back, so rows may again belong
+    nowhere, as they did before it. Raises ``GuardRefused`` or ``StoreError``; nothing is written then.
     """
+    _check_place(path, opened)
     connection = open_writer(path)
     try:
         connection.text_factory = escaping_text
         writer = _Writer(connection, probe(connection))
         changes = writer.prepared(net)
-        if restoring and not any(change.after is None and change.table in _PARENTS for change in net):
-            # Nothing here could cascade, and what is put back may never have fitted (docs/contract/rules.md#2.29).
-            connection.execute("PRAGMA foreign_keys = OFF")
-        _begin(read, connection, expect)
+        back = [] if restoring else writer.prepared(netted(inverted(tuple(net))))
+
+        def check() -> None:
+            writer.compare(changes)
+            _check_hashes(read, expect)
+
+        _begin(check, connection)
         started = time.monotonic()
-        at("begun")
         try:
+            _check_place(path, opened)
+            at("begun")
             with time_limit(connection, LOCK_SECONDS):
-                writer.run(changes, at)
+                writer.run(changes, at, restoring=restoring)
+                if back:
+                    writer.prove(back)
             at("written")
+            _check_place(path, opened)
             connection.commit()
         except BaseException:
             connection.rollback()
@@ -81,22 +100,29 @@ def write(
         connection.close()
 
 
-def _begin(read: Read, connection: sqlite3.Connection, expect: Mapping[str, str]) -> None:
-    """Take the write lock while the sessions still have the hashes of the plan.
+def _check_place(path: Path, opened: FileIdentity) -> None:
+    """The file that was read is the one that is written: another may have been renamed over it since."""
+    if identity(path) != opened:
+        words = f"another file was put in the place of {path.name} since it was opened"
+        raise GuardRefused([Difference("file", path.name, "", words)])
 
-    Hashing a long session takes longer than the lock may be held, so it is done before; SQLite's ``data_version`` then
-    tells whether anybody wrote in between. Where somebody keeps writing, it is done under the lock in the end.
+
+def _begin(check: Callable[[], None], connection: sqlite3.Connection) -> None:
+    """Take the write lock while rows and sessions are still those of the plan, which ``check`` tells.
+
+    Looking at a long session takes longer than the lock may be held, so it is done before; SQLite's ``data_version``
+    then tells whether anybody wrote in between. Where somebody keeps writing, it is done under the lock in the end.
     """
-    for _ in range(_OPTIMISTIC_CHECKS if expect else 0):
+    for _ in range(_OPTIMISTIC_CHECKS):
         seen = _data_version(connection)
-        _check_hashes(read, expect)
+        check()
         connection.execute("BEGIN IMMEDIATE")
         if _data_version(connection) == seen:
             return
         connection.rollback()
     connection.execute("BEGIN IMMEDIATE")
     try:
-        _check_hashes(read, expect)
+        check()
     except BaseException:
         connection.rollback()
         raise
@@ -124,7 +150,7 @@ class _Writer:
     def __init__(self, connection: sqlite3.Connection, schema: Schema) -> None:
         self.connection = connection
         self.schema = schema
-        self.in_the_way: list[RowChange] = []
+        self.kinship = Kinship(connection, schema)
 
     def prepared(self, net: Sequence[RowChange]) -> list[RowChange]:
         """The changes in an order that SQLite can run, checked against the schema of the file."""
@@ -148,85 +174,129 @@ class _Writer:
                 raise GuardRefused(
                     [Difference(change.table, row_id(change), sorted(missing)[0], "the new row lacks this column")]
                 )
-        taken = {name_of(change.table, after_key(change)) for change in net if _moves(change)}
-        self.in_the_way = [
-            change for change in net if change.before is not None and name_of(change.table, change.key) in taken
-        ]
         return sorted(net, key=_order)
 
-    def run(self, changes: Sequence[RowChange], at: Hook) -> None:
+    def compare(self, changes: Sequence[RowChange]) -> None:
+        """Every row is what the plan saw. Raises ``GuardRefused``."""
+        guarded(changes, self._stored([(change.table, change.key) for change in changes]))
+
+    def run(self, changes: Sequence[RowChange], at: Hook, *, restoring: bool) -> None:
+        """Write prepared changes, whose rows were compared. Raises ``GuardRefused``, ``sqlite3.Error``."""
         connection = self.connection
-        connection.execute("PRAGMA defer_foreign_keys = ON")
-        found = [d for change in changes for d in differences(change, self._current(change.table, change.key))]
-        if found:
-            raise GuardRefused(found)
         start = connection.total_changes
-        parked = self._park()
+        parked = self._park(changes)
         for number, change in enumerate(changes):
             self._one(change, parked.get(name_of(change.table, change.key), change.key))
             at(f"row {number}")
         self._verify(changes, connection.total_changes - start - len(parked))
+        self.kinship.check(changes, restoring=restoring)
 
-    def _park(self) -> dict[RowName, Row]:
+    def prove(self, back: Sequence[RowChange]) -> None:
+        """Take what was written back and put it here again: a repair that could not be undone is refused."""
+        with self._rolled_back():
+            try:
+                self.run(back, no_hook, restoring=True)
+            except GuardRefused as refusal:
+                why = "; ".join(str(found) for found in refusal.changed[:3])
+                raise _not_undoable(why) from refusal
+            except sqlite3.IntegrityError as error:
+                raise _not_undoable(f"SQLite: {error}") from error
+
+    @contextmanager
+    def _rolled_back(self) -> Iterator[None]:
+        self.connection.execute("SAVEPOINT proof")
+        try:
+            yield
+        finally:
+            if self.connection.in_transaction:  # a statement that was interrupted has rolled everything back
+                self.connection.execute("ROLLBACK TO proof")
+                self.connection.execute("RELEASE proof")
+
+    def _park(self, changes: Sequence[RowChange]) -> dict[RowName, Row]:
         """Rows whose id goes to another row (a becomes b, b becomes c or goes away) step aside first, under names that
         no client makes."""
+        taken = {name_of(change.table, after_key(change)) for change in changes if _moves(change)}
         parked: dict[RowName, Row] = {}
-        for change in self.in_the_way:
+        for change in changes:
+            name = name_of(change.table, change.key)
+            if change.before is None or name not in taken:
+                continue
             aside = {column: f"suture-aside-{len(parked)}-{value}" for column, value in change.key.items()}
             self._update(self._table(change.table), change.key, aside)
-            parked[name_of(change.table, change.key)] = aside
+            parked[name] = aside
         return parked
 
     def _one(self, change: RowChange, key: Row) -> None:
         table = self._table(change.table)
         if change.before is None:
             assert change.after is not None
-            names, values = (
-                ", ".join(quoted(column) for column in change.after),
-                [_bound(value) for value in change.after.values()],
-            )
-            marks = ", ".join(mark for mark, _ in values)
+            names = ", ".join(quoted(column) for column in change.after)
+            news = [bound(value) for value in change.after.values()]
+            marks = ", ".join(mark for mark, _ in news)
             self.connection.execute(
-                f"INSERT INTO {quoted(table.name)} ({names}) VALUES ({marks})", [value for _, value in values]
+                f"INSERT INTO {quoted(table.name)} ({names}) VALUES ({marks})", [value for _, value in news]
             )
         elif change.after is None:
-            where, values = _where(key)
-            self.connection.execute(f"DELETE FROM {quoted(table.name)} WHERE {where}", [value for _, value in values])
+            condition, values = where(key)
+            self.connection.execute(f"DELETE FROM {quoted(table.name)} WHERE {condition}", values)
         else:
-            news = {
+            new = {
                 column: value
                 for column, value in change.after.items()
-                if column in key or not same_row({"": value}, {"": change.before[column]})
+                if column in key or not same(value, change.before[column])
             }
-            self._update(table, key, news)
+            self._update(table, key, new)
 
-    def _update(self, table: Table, key: Row, news: Row) -> None:
+    def _update(self, table: Table, key: Row, new: Row) -> None:
         """Only the columns that differ, so that no other byte of the row changes."""
-        bound = [(column, *_bound(value)) for column, value in news.items()]
-        where, keys = _where(key)
+        marked = [(column, *bound(value)) for column, value in new.items()]
+        condition, keys = where(key)
         self.connection.execute(
-            f"UPDATE {quoted(table.name)} SET {', '.join(f'{quoted(column)} = {mark}' for column, mark, _ in bound)}"
-            f" WHERE {where}",
-            [*(value for _, _, value in bound), *(value for _, value in keys)],
+            f"UPDATE {quoted(table.name)} SET {', '.join(f'{quoted(column)} = {mark}' for column, mark, _ in marked)}"
+            f" WHERE {condition}",
+            [*(value for _, _, value in marked), *keys],
         )
 
     def _verify(self, changes: Sequence[RowChange], written: int) -> None:
-        """Every row reads back as planned, and nothing else changed: a cascade would take rows with no restore
-        point."""
+        """Every row reads back as planned, and nothing else changed."""
         if written != len(changes):
             raise GuardRefused(
                 [Difference("message", "", "", f"{written} rows would change where {len(changes)} were planned")]
             )
-        for change in changes:
-            if change.after is not None and not same_row(self._current(change.table, after_key(change)), change.after):
+        kept = [change for change in changes if change.after is not None]
+        stored = self._stored([(change.table, after_key(change)) for change in kept])
+        for change in kept:
+            if not same_row(stored(change.table, after_key(change)), change.after):
                 raise GuardRefused(
                     [Difference(change.table, row_id(change), "", "the row cannot be stored as planned")]
                 )
 
+    def _stored(self, wanted: Sequence[tuple[str, Row]]) -> Callable[[str, Row], Row | None]:
+        """Gives the wanted rows as they are stored now; they are fetched many at a time."""
+        ids: dict[tuple[str, str], list[str]] = {}
+        for table, key in wanted:
+            if len(key) == 1 and isinstance(value := next(iter(key.values())), str) and value.isascii():
+                ids.setdefault((table, next(iter(key))), []).append(value)
+        found: dict[tuple[str, str], Row] = {}
+        for (table, column), values in ids.items():
+            real = self._table(table)
+            for start in range(0, len(values), _FETCHED):
+                some = values[start : start + _FETCHED]
+                sql = f"{real.select()} WHERE {quoted(column)} IN ({', '.join('?' * len(some))})"
+                for row in self.connection.execute(sql, some):
+                    stored = dict(zip(real.columns, row, strict=True))
+                    found[table, stored[column]] = stored
+
+        def give(table: str, key: Row) -> Row | None:
+            row = found.get((table, next(iter(key.values())))) if len(key) == 1 else None
+            return row if row is not None else self._current(table, key)
+
+        return give
+
     def _current(self, table: str, key: Mapping[str, Any]) -> Row | None:
         real = self._table(table)
-        where, values = _where(key)
-        found = self.connection.execute(f"{real.select()} WHERE {where}", [value for _, value in values]).fetchone()
+        condition, values = where(key)
+        found = self.connection.execute(f"{real.select()} WHERE {condition}", values).fetchone()
         return None if found is None else dict(zip(real.columns, found, strict=True))
 
     def _table(self, name: str) -> Table:
@@ -251,21 +321,5 @@ def _order(change: RowChange) -> tuple[int, int]:
     return (1, depth)
 
 
-def _bound(value: Any) -> tuple[str, Any]:
-    """(SQL, value) that stores text which is not UTF-8 as the bytes it was read from."""
-    if isinstance(value, str) and not value.isascii():
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            try:
-                return "CAST(? AS TEXT)", value.encode("utf-8", "surrogateescape")
-            except UnicodeEncodeError:
-                raise GuardRefused([Difference("", "", "", "text with a lone surrogate cannot be stored")]) from None
-    return "?", value
-
-
-def _where(key: Mapping[str, Any]) -> tuple[str, list[tuple[str, Any]]]:
-    bound = [(column, *_bound(value)) for column, value in key.items()]
-    return " AND ".join(f"{quoted(column)} IS {mark}" for column, mark, _ in bound), [
-        (mark, value) for _, mark, value in bound
-    ]
+def _not_undoable(why: str) -> GuardRefused:
+    return GuardRefused([Difference("session", "", "", f"this repair could not be undone afterwards: {why}")])

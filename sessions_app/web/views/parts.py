@@ -20,7 +20,18 @@ from sessions_app.models import Part
 from sessions_app.selectors.timeline import part_value
 from sessions_app.services.audit import audit_record
 from sessions_app.web.addresses import address
-from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, wants_partial, whole
+from sessions_app.web.http import (
+    FACE,
+    REPAIR,
+    VIEW,
+    HtmxRequest,
+    actor,
+    allowed,
+    clock,
+    given_out,
+    wants_partial,
+    whole,
+)
 from sessions_app.web.partcards import is_image, part_files
 from sessions_app.web.text import highlighted, masked_html, plain
 
@@ -140,11 +151,12 @@ def _pretty(stored: str) -> str:
 @require_GET
 @allowed(VIEW)
 def raw(request: HtmxRequest, part_id: int) -> HttpResponseBase:
-    """The part's page: its stored text; ``download=1`` gives it byte for byte."""
+    """The part's page: its stored text; ``download=1`` gives it byte for byte to who may see keys."""
     part = _part(part_id)
     value, stored, problem = part_value(part)
     if request.GET.get("download") == "1":
-        response = HttpResponse(stored.encode("utf-8", "surrogatepass"), content_type="application/octet-stream")
+        text = given_out(request, stored, part.session)
+        response = HttpResponse(text.encode("utf-8", "surrogatepass"), content_type="application/octet-stream")
         response["Content-Disposition"] = f'attachment; filename="part-{part.pk}.json"'
         response["X-Content-Type-Options"] = "nosniff"
         return response

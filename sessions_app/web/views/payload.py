@@ -18,11 +18,12 @@ from sessions_app.domain import dialects
 from sessions_app.domain.judging import verdict as judge
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.verdict import Verdict, Violation
+from sessions_app.models import Session
 from sessions_app.selectors.payloads import NoTarget, Payload, PayloadOptions, lowered_payload
 from sessions_app.selectors.rows import session_rows
 from sessions_app.web import present
 from sessions_app.web.curl import curl_command, powershell_command
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, load_session, page_number, whole
+from sessions_app.web.http import VIEW, HtmxRequest, allowed, given_out, load_session, page_number, whole
 from sessions_app.web.pager import step_pager
 from sessions_app.web.shell import session_shell
 
@@ -58,7 +59,7 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     try:
         made = lowered_payload(decoded, options)
         if request.GET.get("download") == "1" and not made.error:
-            return _download(session.stored_id, made)
+            return _download(request, session, made)
         found = judge(decoded, made.target, repairs=not options.as_stored)
     except NoTarget as refusal:
         problem = str(refusal)
@@ -200,7 +201,8 @@ def _one_message(request: HtmxRequest, made: Payload, index: int, session_id: in
     return response
 
 
-def _download(stored_id: str, made: Payload) -> HttpResponse:
-    response = HttpResponse(made.text.encode("utf-8", "surrogatepass"), content_type="application/json")
+def _download(request: HtmxRequest, session: Session, made: Payload) -> HttpResponse:
+    text = given_out(request, made.text, session)
+    response = HttpResponse(text.encode("utf-8", "surrogatepass"), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="payload-{made.target.protocol}.json"'
     return response

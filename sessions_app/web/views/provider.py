@@ -28,6 +28,7 @@ from sessions_app.web.http import (
     actor,
     allowed,
     clock,
+    given_out,
     load_session,
     page_number,
     page_rows,
@@ -122,14 +123,19 @@ def _progress(request: HtmxRequest, job: Compaction | None) -> dict[str, Any]:
 @require_GET
 @allowed(VIEW)
 def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
-    """The very bytes that a probe would send."""
+    """The very bytes that a probe would send; keys in them are masked for who may not send them."""
+    session = load_session(session_id)
     try:
-        prepared = probing.session_prepare(session=load_session(session_id), options=_options(request.GET), now=clock())
+        prepared = probing.session_prepare(session=session, options=_options(request.GET), now=clock())
     except ProbeRefused as refusal:
         return HttpResponse(refusal.words, status=409, content_type="text/plain; charset=utf-8")
-    response = HttpResponse(prepared.request, content_type="application/json")
+    response = HttpResponse(_given(request, prepared.request, session), content_type="application/json")
     response["Content-Disposition"] = f'attachment; filename="probe-{prepared.target.protocol}.json"'
     return response
+
+
+def _given(request: HtmxRequest, sent: bytes, session: Session) -> bytes:
+    return given_out(request, sent.decode("utf-8", "surrogateescape"), session).encode("utf-8", "surrogateescape")
 
 
 @require_POST

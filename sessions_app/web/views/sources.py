@@ -22,7 +22,18 @@ from sessions_app.services.handback.handing import WORDS
 from sessions_app.services.handback.storewide import stuck_count, whole_forms_of
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
-from sessions_app.web.http import FACE, SOURCES, VIEW, HtmxRequest, actor, allowed, clock, page_number, page_rows
+from sessions_app.web.http import (
+    FACE,
+    REPAIR,
+    SOURCES,
+    VIEW,
+    HtmxRequest,
+    actor,
+    allowed,
+    clock,
+    page_number,
+    page_rows,
+)
 from sessions_app.web.jobs import nobody_works
 from sessions_app.web.pager import step_pager
 
@@ -135,7 +146,8 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     context["problem_count"] = problems.count()
     context["pager"] = step_pager(number, pages, label="Pages of problems", css="card-body")
     context["may_add"] = request.user.has_perm(SOURCES)
-    context["exports"] = [] if running else _exports(found)
+    may_take = not running and request.user.has_perm(REPAIR)  # the forms are written back, with keys unmasked
+    context["exports"] = _exports(found) if may_take else []
     context["stuck"] = stuck_count(source=found)
     return render(request, "sources/detail.html", context)
 

@@ -3,6 +3,7 @@ store; and the relink of one session. Each address shows what would be done (GET
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from django.contrib import messages
@@ -22,6 +23,7 @@ from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.handback.recovery import path_recover, recovered_words, source_recover
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
 from sessions_app.services.handback.wholesource import source_adopt, source_tidy
+from sessions_app.services.keeping import backups_kept, restore_points
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.stores.base import StoreError
@@ -38,6 +40,9 @@ from sessions_app.web.http import (
     whole,
 )
 from sessions_app.web.shell import session_shell
+
+_POINTS = 50
+"""Restore points on the page; ``suture repairs PATH`` lists them all."""
 
 
 def _source(source_id: int) -> Source:
@@ -62,6 +67,8 @@ def _page(request: HtmxRequest, source: Source, status: int = 200, **more: objec
         "may_add": request.user.has_perm(SOURCES),
         "counts": hidden_counts(source=source),
         "hidden": hidden_sessions(source=source),
+        "backups": backups_kept(Path(source.file)),
+        "points": restore_points(clock(), Path(source.file))[:_POINTS],
         "others": [(other.pk, f"{other.name} ({other.path})") for other in others],
     }
     try:

@@ -16,9 +16,9 @@ from sessions_app.domain.wish import Wish, WishError
 from sessions_app.models import Line, Message, Session
 from sessions_app.selectors.history import repair_page
 from sessions_app.selectors.timeline import session_outline
-from sessions_app.services.handback.handing import WORDS, Handback, forms_of, handback
+from sessions_app.services.handback.handing import WORDS, WRITTEN_BACK, Form, Handback, forms_of, handback
 from sessions_app.web.findingcards import answers, finding_cards
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, clock, load_session, page_number
+from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, clock, load_session, page_number
 from sessions_app.web.pager import numbered_pager, step_pager
 from sessions_app.web.shell import session_shell
 from sessions_app.web.views.repairing import wish_asked
@@ -87,7 +87,10 @@ def more(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     session = load_session(session_id)
     made = handback(session=session, wish=wish, now=clock())
     shell = session_shell(request, session_id, "more")
-    context = {"exports": _exports(session, made, wish), "wish": wish, "upload": not session.source.live}
+    forms = forms_of(session.source.kind, session.dialect)
+    if not request.user.has_perm(REPAIR):
+        forms = tuple(form for form in forms if form not in WRITTEN_BACK)
+    context = {"exports": _exports(session, forms, made, wish), "wish": wish, "upload": not session.source.live}
     return render(request, "sessions/more.html", shell | context)
 
 
@@ -100,13 +103,13 @@ class ExportGroup:
     forms: list[tuple[str, str]]
 
 
-def _exports(session: Session, made: Handback, wish: Wish) -> list[ExportGroup]:
+def _exports(session: Session, forms: tuple[Form, ...], made: Handback, wish: Wish) -> list[ExportGroup]:
     address = reverse("api:session_export", args=[session.pk])
     asked = [("rule", rule) for rule in wish.rules] + [("finding", key) for key in wish.findings]
     asked += [("choice", f"{key}={name}") for key, name in wish.choices.items()]
     asked += [("safety", wish.safety)] if wish.safety != "safe" else []
     groups: dict[str, ExportGroup] = {}
-    for form in forms_of(session.source.kind, session.dialect):
+    for form in forms:
         found = made.within(form)
         if form in ("patch", "undo") and not made.patchable:
             continue
