@@ -44,7 +44,7 @@ class Zeros(io.RawIOBase):
 
 def bomb(path: Path, size: int, name: str = "storage/big.json", kind: bytes = tarfile.REGTYPE) -> Path:
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open(name, "w", force_zip64=True) as out:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made, made.open(name, "w", force_zip64=True) as out:
             for _ in range(size // MEGA):
                 out.write(bytes(MEGA))
         return path
