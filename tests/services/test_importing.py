@@ -93,7 +93,7 @@ def test_an_import_that_lost_its_worker_goes_on_where_it_stopped(sample_db):
     _, job = attach(sample_db)
     importing.import_run(job_id=job.pk, clock=timezone.now, seconds=0.0)
     left = Session.objects.filter(pending=True).count()
-    assert left == job.total
+    assert left == job.total - 1, "whatever the time, one session is read: an import never stands still"
 
     silent = jobs.jobs_abandoned(ImportJob, timezone.now() + jobs.LEASE)
 

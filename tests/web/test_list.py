@@ -88,7 +88,7 @@ def test_every_order_is_total_and_says_itself(alice: Client, several: Source, so
     assert f'aria-sort="{direction}"' in page
 
 
-def test_pages_do_not_overlap_and_a_page_beyond_the_end_is_the_last(alice: Client) -> None:
+def test_pages_do_not_overlap_and_a_page_beyond_the_end_says_so(alice: Client) -> None:
     source = factories.source()
     for number in range(120):
         factories.session(source, f"ses_{number}", title=f"s{number:03}", time_updated=7)
@@ -97,7 +97,10 @@ def test_pages_do_not_overlap_and_a_page_beyond_the_end_is_the_last(alice: Clien
 
     assert [len(page) for page in pages] == [50, 50, 20]
     assert len({title for page in pages for title in page}) == 120
-    assert titles(alice.get("/?page=99").html) == pages[2]
+    beyond = alice.get("/?page=99").html
+    assert titles(beyond) == []
+    assert "There is no page 99: the last is 3." in beyond
+    assert 'href="?page=3"' in beyond
 
 
 def test_rows_cost_no_queries_of_their_own(
