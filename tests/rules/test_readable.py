@@ -35,7 +35,7 @@ def not_less_readable(session: Session) -> None:
     after = dialects.applied(session, plan.changes)
     assert readable(after) or not readable(session), plan.findings
     assert faults(after) <= faults(session), plan.findings
-    # What is refused already may then be refused by the client: a hosted call on a wire that has no word for its result.
+    # What is refused already may then be refused by the client: a hosted call where the wire has no word for a result.
     before = Context(session, infer_target(session))
     refused = before.verdict is None or not before.verdict.accepted
     assert refused or not Context(after, infer_target(after)).client_stops, plan.findings
