@@ -77,7 +77,7 @@ coverage: setup client browser
 # The tests that reach the database, once more on PostgreSQL; SUTURE_DATABASE_URL names an empty one.
 test-postgres: setup
 	@test -n "$(SUTURE_DATABASE_URL)" || { echo "set SUTURE_DATABASE_URL=postgresql://user@host/name" >&2; exit 2; }
-	$(PYTEST) -m "django_db and not e2e and not client" $(ARGS)
+	$(PYTEST) -m "django_db and not e2e and not client and not exhaustive" $(ARGS)
 
 check: setup
 	.venv/bin/ruff check .
