@@ -123,7 +123,7 @@ def test_forms_that_are_written_back_are_refused_to_who_may_not_see_keys(session
         address = f"/api/v1/sources/{session.source_id}/export?as={form}"
         assert reading.get(address).status_code == 403
         answer = whole.get(address)
-        answer.close()
+        answer.getvalue()  # to its end: closing it here would close the database connection of the test
         assert answer.status_code == 200
     assert "as=database" not in seeing.get(f"/sources/{session.source_id}/").html
     assert "as=database" in signed_in(User.objects.get(username="alice")).get(f"/sources/{session.source_id}/").html
