@@ -25,7 +25,7 @@ OLD = re.compile(
     r"|(?<![\w/#\[-])wire[- ]rules(?:\.md)? (?:\d|[AOSRGB]\d)"
     r"|\bissue (?:[A-J]\b|\d)"
     r"|\(6\.\d (?:step|[CF]\d)|\([CF]\d+\)"
-    r"|\.\./shared\b|/work/"
+    r"|\.\./shared\b|/[w]ork/"
 )
 REPORT = re.compile(r"\b(?:oc|cc|cx|ha|gc|ai|ll|omp)#\d+|github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/\d+")
 
