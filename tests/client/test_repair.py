@@ -68,5 +68,7 @@ def test_no_accepted_session_is_refused_after_repair_all_safe(
     suture.json("repair", str(opencode.database), "--session", session)
     run = opencode.go_on(session)
 
-    assert strict.turns(), run.output
-    assert [turn.error for turn in strict.turns() if turn.error] == []
+    # After a compaction that was asked for, the client sums up and stores the prompt without answering it.
+    answered = "turn" in RECORDINGS[name]["requests"]
+    assert bool(strict.turns()) == answered, run.output
+    assert strict.requests and [request.error for request in strict.requests if request.error] == []
