@@ -116,6 +116,8 @@ def session_write(
         for name, value in session_fields(rows.session).items():
             setattr(session, name, value)
         session.epoch = row_text(rows.epoch) if rows.epoch is not None else ""
+        session.inputs = [row_text(row) for row in rows.inputs]
+        session.sequence = row_text(rows.sequence) if rows.sequence is not None else ""
         session.message_count, session.part_count = len(messages), len(parts)
         session.turn_count = known.turns
         session.size_bytes = sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts)

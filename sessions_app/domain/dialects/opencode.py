@@ -52,6 +52,8 @@ class OpencodeDialect(Dialect):
             ("part", rows.parts),
             ("session_message", rows.session_message),
             ("session_context_epoch", [] if rows.epoch is None else [rows.epoch]),
+            ("session_input", rows.inputs),
+            ("event_sequence", [] if rows.sequence is None else [rows.sequence]),
         )
         for table, stored in tables:
             for row in sorted(stored, key=lambda row: str(row.get("id", ""))):
