@@ -53,7 +53,6 @@ def next_number(session: Session) -> int | None:
     return number + 2 if isinstance(number, int) else None
 
 
-
 def select_v2(session: Session, target: Target | None, generation: int | None = None) -> list[Message]:
     """The V2 messages of ``session`` that its client replays to ``target``, by ascending ``seq``.
 
