@@ -66,9 +66,8 @@ def select_v2(session: Session, target: Target | None, generation: int | None = 
     known = generation or max((message.generation for message in messages), default=1)
     if known > 1:
         return select_third(messages, target)
-    if generation is None or session.rows.epoch is not None:
-        return select_first(messages, baseline_seq(session))
-    return [message for message in messages if message.seq is not None and message.seq >= latest_compaction(messages)]
+    stored = baseline_seq(session)
+    return select_first(messages, stored if generation is not None else sending_baseline(messages, stored))
 
 
 def baseline_seq(session: Session) -> int | None:
@@ -78,25 +77,25 @@ def baseline_seq(session: Session) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def select_first(messages: Sequence[Message], baseline: int | None) -> list[Message]:
-    """Generation 1: everything from the latest compaction on, without the system rows that the epoch's baseline text
-    holds already.
-
-    The baseline is made anew where there is none, and where a compaction is newer (docs/contract/v2-server.md#d2,
-    #d3), so that older system rows are hidden.
-    """
-    cut = latest_compaction(messages)
-    return [
-        message
-        for message in messages
-        if _seq(message) >= cut
-        and (message.kind != "system" or (baseline is not None and _seq(message) > max(baseline, cut)))
-    ]
+def sending_baseline(messages: Sequence[Message], stored: int | None) -> float:
+    """The baseline that a send reads rows with, given the epoch's: one that is missing is made at the latest number,
+    one older than a compaction anew at that (docs/contract/v2-server.md#d2, #d3)."""
+    if stored is None:
+        return math.inf
+    return max([stored, *(_seq(message) for message in messages if message.kind == "compaction")])
 
 
-def latest_compaction(messages: Sequence[Message]) -> float:
-    """The ``seq`` of the latest compaction of generation 1, minus infinity where there is none."""
-    return max((_seq(message) for message in messages if message.kind == "compaction"), default=-math.inf)
+def select_first(messages: Sequence[Message], baseline: float | None) -> list[Message]:
+    """Generation 1: everything from the latest compaction on, and newer system rows before it; system rows that the
+    epoch's baseline text holds already are left out. Without a baseline nothing before the compaction is sent."""
+    cut = max((_seq(message) for message in messages if message.kind == "compaction"), default=None)
+    chosen = []
+    for message in messages:
+        seq = _seq(message)
+        keep = seq > baseline if message.kind == "system" and baseline is not None else cut is None or seq >= cut
+        if keep:
+            chosen.append(message)
+    return chosen
 
 
 def select_third(messages: Sequence[Message], target: Target | None) -> list[Message]:
