@@ -69,8 +69,9 @@ class OpencodeDialect(Dialect):
 def reads_v2(rows: SessionRows) -> bool:
     """The client uses the V2 history: the one that is there; of two or none, the one that the client version that made
     the session uses first."""
-    if bool(rows.session_message) != bool(rows.messages):
-        return bool(rows.session_message)
+    second = bool(rows.session_message or rows.inputs)
+    if second != bool(rows.messages):
+        return second
     number = str(rows.session.get("version") or "").partition(".")[0]
     return number.isdigit() and int(number) >= 2
 

@@ -150,7 +150,7 @@ def test_one_interrupt_of_a_thinking_model_loses_nothing(recording: Recording) -
     session = recording.session()
     found = [one for one in scan(session, recording.target).findings if one.rule == "thinking-lost-on-error"]
     for finding in found:
-        assert [choice.name for choice in finding.choices][0] == "move-error"
+        assert next(choice.name for choice in finding.choices) == "move-error"
         assert "with its thinking, but without the signature" in finding.summary
         plan = planning.plan(session, recording.target, Wish())
         after = dialects.applied(session, plan.changes)
