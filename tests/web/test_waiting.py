@@ -44,6 +44,14 @@ def test_a_waiting_prompt_stands_behind_the_conversation(alice: Client, waiting:
     assert "is not in this session" not in alice.get(f"/sessions/{waiting.pk}/?at={finding.messages[0]}").html
 
 
+def test_the_next_request_holds_it_and_says_where_it_comes_from(alice: Client, waiting: Session) -> None:
+    address = f"/sessions/{waiting.pk}/payload/?target=openai-chat:fake/m1&message=3"
+    message = alice.get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "kept" in message and parse_value(WAITS.rows).inputs[-1]["id"] in message
+    both = alice.get(f"/sessions/{waiting.pk}/?order=sent")
+    assert both.status_code == 200 and "kept" in both.html
+
+
 def test_the_api_tells_it_with_the_timeline(alice: Client, waiting: Session) -> None:
     told = alice.get(f"/api/v1/sessions/{waiting.pk}/timeline").json()["waiting"]
     row = parse_value(WAITS.rows).inputs[-1]
