@@ -44,7 +44,7 @@ def session(rows: list[dict[str, Any]], *, baseline: int | None = None, version:
         }
         for row in rows
     ]
-    epoch = None if baseline is None else {"session_id": "ses", "baseline_seq": baseline}
+    epoch = None if baseline is None else {"session_id": "ses", "snapshot": "{}", "baseline_seq": baseline}
     return decode(SessionRows({"id": "ses", "version": version}, session_message=stored, epoch=epoch))
 
 
