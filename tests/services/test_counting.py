@@ -68,8 +68,8 @@ def test_a_session_that_changed_counts_as_what_it_is_now(store):
     source = attached(store)
     before = kept()
     with closing(sqlite3.connect(store)) as database, database:
-        database.execute("UPDATE part SET time_updated = time_updated + 1, data = replace(data, 'completed', 'running')")
-        database.execute("UPDATE message SET time_updated = time_updated + 1, data = replace(data, 'fake-1', 'other')")
+        database.execute("UPDATE part SET time_updated = 1, data = replace(data, 'completed', 'running')")
+        database.execute("UPDATE message SET time_updated = 1, data = replace(data, 'fake-1', 'other')")
 
     synced(source)
 
