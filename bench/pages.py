@@ -1,4 +1,4 @@
-"""How long the server takes for pages over 10,000 sessions, and of a session of 20,000 parts: ``python -m
+"""How long the server takes for pages over 100,000 sessions, and of a session of 20,000 parts: ``python -m
 bench.pages``.
 
 The requests go through the whole stack of the project (middleware, view, template) in this process. ``queries`` must
@@ -13,8 +13,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-SESSIONS = 10_000
-LIST, LONG = 0.25, 2.0
+from tests.paths import CORPUS
+
+SESSIONS = 100_000
+LIST, LONG = 0.1, 2.0
 """Seconds of processor time that a list and a page of the long session may take at most. The long session's file is
 attached, so its page reads it anew; a search inside conversations stops by itself after two seconds."""
 
@@ -33,19 +35,32 @@ def _run(folder: Path) -> int:
     from django.test import Client
 
     from sessions_app.models import Part
+    from sessions_app.selectors.filterfields import SORTS
     from sessions_app.services.database import database_prepare
 
     database_prepare()
-    long = _imported(folder / "long.db", sessions=1, turns=1053, steps=3)
-    _multiplied(_imported(folder / "many.db", sessions=20, turns=2, steps=2))
+    long = _attached(folder / "long.db", sessions=1, turns=1053, steps=3)
+    _attached(folder / "many.db", sessions=60, turns=2, steps=2)
+    for path in sorted(CORPUS.glob("*.db"))[::8]:
+        _imported(path)
+    _multiplied(long.pk)
     client = Client(SERVER_NAME="localhost")
     client.force_login(User.objects.create_superuser("bench"))
     last = Part.objects.filter(session=long).order_by("-position")[0].stored_id
     pages: dict[str, tuple[str, float]] = {
-        "list of 10,000 sessions": ("/", LIST),
-        "list, second page": ("/?page=2", LIST),
+        "list of 100,000 sessions": ("/", LIST),
+        **{f"list, by {sort}": (f"/?sort={sort}", LIST) for sort in SORTS if sort != "health"},
+        "list, page 1000": ("/?page=1000", LIST),
         "list, one health, newest first": ("/?health=healthy&sort=-updated", LIST),
+        "list, one rule": ("/?rule=duplicate-call-id-in-message", LIST),
+        "list, one rule, newest first": ("/?rule=stuck-tool&sort=-updated", LIST),
+        "list, rejected": ("/?rejected=gemini", LIST),
+        "list, a model": ("/?model=fake/fake-1", LIST),
+        "list, repaired": ("/?repaired=yes", LIST),
+        "list, directory": ("/?directory=proj", LIST),
+        "list, large ones": ("/?min_parts=30", LIST),
         "list, words of a title": ("/?q=fox-77", LIST),
+        "list, words that nothing has": ("/?q=heron", LIST),
         "search inside conversations": ("/search/?q=call_7", LONG),
         "long session, its start": (f"/sessions/{long.pk}/", LONG),
         "long session, at its last part": (f"/sessions/{long.pk}/?at={last}", LONG),
@@ -58,40 +73,55 @@ def _run(folder: Path) -> int:
     return 1 if slow else 0
 
 
-def _imported(path: Path, *, sessions: int, turns: int, steps: int) -> Any:
+def _attached(path: Path, *, sessions: int, turns: int, steps: int) -> Any:
+    from tests.factories.bigstore import make_store
+
+    make_store(path, output=400, sessions=sessions, turns=turns, steps=steps)
+    return _imported(path)
+
+
+def _imported(path: Path) -> Any:
     """A source that was imported as any other; gives one of its sessions."""
     from django.utils import timezone
 
     from sessions_app.models import Session
     from sessions_app.services import importing
-    from tests.factories.bigstore import make_store
 
-    make_store(path, output=400, sessions=sessions, turns=turns, steps=steps)
     source, job = importing.source_attach(path=path, actor="bench", now=timezone.now())
     while importing.import_run(job_id=job.pk, clock=timezone.now):
         pass
     return Session.objects.filter(source=source)[0]
 
 
-def _multiplied(session: Any) -> None:
-    """10,000 rows of sessions out of the few of a source, each with its verdicts left out: lists do not look at
+def _multiplied(long: int) -> None:
+    """100,000 sessions out of the few that were imported, each with its findings and verdicts: lists do not look at
     parts."""
-    from sessions_app.models import Session
+    from django.db import connection
 
-    names = [field.attname for field in Session._meta.concrete_fields if field.attname != "id"]
-    rows = list(Session.objects.filter(source_id=session.source_id).values(*names))
-    Session.objects.bulk_create(
-        Session(
-            **{
-                **rows[number % len(rows)],
-                "stored_id": f"ses_bench{number:06}",
-                "title": f"Session of fox-{number}",
-                "search": f"session of fox-{number}\n/home/dev/proj\nses_bench{number:06}",
-                "time_updated": 1_790_000_000_000 + number,
-            }
-        )
-        for number in range(SESSIONS - len(rows))
-    )
+    from sessions_app.models import Finding, Session, Verdict
+    from sessions_app.services.counting import counts_recount
+
+    seeds = Session.objects.exclude(pk=long).count()
+    copies = -(-SESSIONS // seeds)
+    changes = {
+        "stored_id": "s.stored_id || '_' || k",
+        "title": "s.title || ' fox-' || k",
+        "search": "s.search || ' fox-' || k",
+        "time_updated": "s.time_updated + k * 1000 + s.id",
+    }
+    numbers = f"WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < {copies}) "
+    with connection.cursor() as cursor:
+        for model, key in ((Session, "id"), (Finding, "session_id"), (Verdict, "session_id")):
+            names = [str(f.column) for f in model._meta.concrete_fields if f.column not in ("id", "session_id")]
+            columns = ", ".join(f'"{name}"' for name in (key, *names))
+            values = ", ".join((changes if model is Session else {}).get(name, f's."{name}"') for name in names)
+            cursor.execute(
+                f"INSERT INTO {model._meta.db_table} ({columns}) {numbers} "
+                f"SELECT s.{key} * 100000 + k, {values} FROM {model._meta.db_table} s, n "
+                f"WHERE s.{key} < 100000 AND s.{key} <> {long}"
+            )
+        cursor.execute("ANALYZE")
+    counts_recount()
 
 
 def _page(client: Any, what: str, url: str) -> float:

@@ -14,7 +14,7 @@ from django.tasks import task
 from django.utils import timezone
 
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
-from sessions_app.services import bulkrun, compacting, importing, jobs, pruning, scanning
+from sessions_app.services import bulkrun, compacting, counting, importing, jobs, pruning, scanning
 from sessions_app.services.repair import recover
 from sessions_app.services.repair.write import journal_recover
 
@@ -80,8 +80,9 @@ def reap() -> None:
 
 
 def prune() -> None:
-    """Once a day: delete what the settings no longer keep."""
+    """Once a day: delete what the settings no longer keep, and count anew what is kept in counts."""
     pruning.keeping_prune(now=timezone.now())
+    counting.counts_recount()
 
 
 def _take_up(*, alone: bool = False) -> list[Job]:

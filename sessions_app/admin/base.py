@@ -10,11 +10,11 @@ from django.core.paginator import Paginator
 from django.db.models import FETCH_PEERS, Model, QuerySet
 from django.http import HttpRequest
 
-from sessions_app.selectors.sessions import COUNT_LIMIT
+COUNT_LIMIT = 10_000
 
 
 class CappedPaginator(Paginator[Any]):
-    """Counts no further than the list of sessions does: a full count reads a whole table of parts."""
+    """Counts no further than this: a full count reads a whole table of parts."""
 
     @cached_property
     def count(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from sessions_app.models import ImportJob, Project, Source, SourceProblem, WorkerBeat
+from sessions_app.models import ImportJob, Project, SessionCount, Source, SourceProblem, WorkerBeat
 
 from .base import TruthAdmin
 
@@ -28,6 +28,13 @@ class SourceProblemAdmin(TruthAdmin[SourceProblem]):
     list_display = ("source", "session_id_stored", "table", "row", "path", "reason")
     list_filter = ("source", "table")
     search_fields = ("session_id_stored__exact", "row__exact")
+
+
+@admin.register(SessionCount)
+class SessionCountAdmin(TruthAdmin[SessionCount]):
+    list_display = ("source", "kind", "value", "health", "sessions")
+    list_filter = ("source", "kind", "health")
+    search_fields = ("value__exact",)
 
 
 @admin.register(ImportJob)

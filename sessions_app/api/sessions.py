@@ -30,14 +30,13 @@ def sessions_list(
     """The sessions that match, a page at a time; one beyond the last is empty."""
     require(request, VIEW)
     wanted = SessionFilter.understood(request.GET, also=("page", "per_page"))
-    shown = session_page(wanted, page, per_page, among=sessions(request))
+    shown = session_page(wanted, page, per_page, among=sessions(request)).page
     return {
         "items": shown.rows,
         "page": shown.number,
         "pages": shown.pages,
         "total": shown.total,
         "next": next_page(request, shown.number, shown.pages),
-        "total_is_capped": shown.capped,
         "filter": wanted.sentence(),
     }
 

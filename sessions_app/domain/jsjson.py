@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
+from .halves import escaped, halved
 from .model import Json
 
 MAX_SAFE: Final = 2**53 - 1
@@ -28,7 +29,6 @@ _INDEX_LIMIT: Final = 2**32 - 2
 """The greatest key that JavaScript treats as an array index and so moves to the front."""
 
 _INDEX = re.compile(r"(?:0|[1-9][0-9]{0,9})\Z")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _LONGEST_INT: Final = 400
 """Digits beyond which an integer is Infinity in a double in any case."""
@@ -263,9 +263,7 @@ class _Text:
 
 def _string(text: str) -> str:
     quoted: str = _quote(text)
-    if _SURROGATE.search(quoted) is None:
-        return quoted
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", pair_surrogates(quoted))
+    return escaped(pair_surrogates(quoted)) if halved(quoted) else quoted
 
 
 def string(value: Json) -> str:

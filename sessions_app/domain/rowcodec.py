@@ -12,15 +12,11 @@ import base64
 import binascii
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .halves import escaped, halved, holdable
 from .model import Row
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_UNHOLDABLE = re.compile("[\x00\ud800-\udfff]")
-"""What PostgreSQL's text refuses."""
 
 _WRAPPERS = frozenset({"$base64", "$text64", "$real", "$blob"})
 
@@ -35,8 +31,7 @@ class WrappedValueError(ValueError):
 
 def to_text(value: Any) -> str:
     """Compact JSON text; lone surrogates as ``\\udXXX`` escapes, so that it can be stored and sent as UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return escaped(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
 def as_json(value: Any) -> Any:
@@ -61,7 +56,7 @@ def unwrapped_row(row: Mapping[str, Any]) -> Row:
 def wrapped(value: Any) -> Any:
     """A column value as JSON can say it."""
     if isinstance(value, str):
-        if value.isascii() or _SURROGATE.search(value) is None:
+        if not halved(value):
             return value
         try:
             raw = value.encode("utf-8", "surrogateescape")
@@ -116,9 +111,7 @@ def encode_value(value: Any) -> tuple[str, str]:
     """``(text, encoding)`` of a stored value for a text column of any database: verbatim where that can hold it, else
     as JSON (escapes hold everything), a BLOB as base64."""
     if isinstance(value, str):
-        if value.isascii():
-            return (value, VERBATIM) if "\x00" not in value else (json.dumps(value), AS_JSON)
-        return (json.dumps(value), AS_JSON) if _UNHOLDABLE.search(value) else (value, VERBATIM)
+        return (value, VERBATIM) if holdable(value) else (json.dumps(value), AS_JSON)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii"), AS_BASE64
     return json.dumps(value), AS_JSON

@@ -8,12 +8,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from typing import Any, Final
 
+from sessions_app.domain.halves import held, holdable
 from sessions_app.domain.rowcodec import AS_BASE64, AS_JSON, VERBATIM
 
-_UNHOLDABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _SHORT: Final = 255
 _BIGINT: Final = 2**63
 
@@ -24,7 +23,7 @@ def shown(value: Any, limit: int | None = None) -> str:
     """Text for a derived column: what a database cannot hold becomes U+FFFD; None and other kinds become ""."""
     if not isinstance(value, str):
         return ""
-    return _UNHOLDABLE.sub("\ufffd", value if limit is None else value[:limit])
+    return held(value if limit is None else value[:limit])
 
 
 def name(value: Any) -> str:
@@ -36,7 +35,7 @@ def key(value: Any) -> str:
     """An id as its indexed column keeps it: itself, or a shortened form with a digest where it is too long or odd to
     index."""
     text = value if isinstance(value, str) else json.dumps(value, default=_blob)
-    if len(text) <= _SHORT and not _UNHOLDABLE.search(text):
+    if len(text) <= _SHORT and holdable(text):
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return f"{shown(text, 200)}~{digest}"

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('sessions_app', '0007_tokens'),
+        ('sessions_app', '0008_session_counts'),
     ]
 
     operations = [

@@ -2,13 +2,14 @@
 
 from .access import ApiToken, LoginLink, Scope
 from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
+from .counts import SessionCount
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
 from .jobs import Job
 from .pasted import PastedError
 from .repairs import Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
-from .sessions import Line, Message, Part, Session
+from .sessions import Beginning, Line, Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "ApiToken",
     "AuditEntry",
     "AuditIsAppendOnly",
+    "Beginning",
     "Compaction",
     "Finding",
     "IgnoredFinding",
@@ -34,6 +36,7 @@ __all__ = [
     "SavedView",
     "Scope",
     "Session",
+    "SessionCount",
     "Source",
     "SourceProblem",
     "Verdict",

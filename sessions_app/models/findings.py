@@ -37,6 +37,7 @@ class Finding(models.Model):
         constraints = (models.UniqueConstraint(fields=("session", "key"), name="finding_once_per_session"),)
         indexes = (
             models.Index(fields=("rule", "severity"), name="finding_rule"),
+            models.Index(fields=("session", "rule"), name="finding_of_session"),
             models.Index(fields=("session", "position"), name="finding_in_order"),
         )
 

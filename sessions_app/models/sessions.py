@@ -16,6 +16,14 @@ from sessions_app.domain.values import ENCODINGS
 from .sources import Source
 
 
+class Beginning(models.Func):
+    """The first hundred characters, to sort by: an index of PostgreSQL takes no long text. The number is no parameter,
+    or SQLite would not know the index again."""
+
+    template = "SUBSTR(%(expressions)s, 1, 100)"
+    output_field = models.TextField()
+
+
 class Session(models.Model):
     """One stored session. Before its messages are imported (``imported_at`` None) only its row is known."""
 
@@ -97,6 +105,11 @@ class Session(models.Model):
         constraints = (models.UniqueConstraint(fields=("source", "stored_id"), name="session_once_per_source"),)
         indexes = (
             models.Index(fields=("health_rank", "-time_updated", "-id"), name="session_worst_first"),
+            models.Index(fields=("-health_rank", "-time_updated", "-id"), name="session_best_first"),
+            models.Index(Beginning("title"), "id", name="session_by_title"),
+            models.Index(fields=("part_count", "id"), name="session_by_parts"),
+            models.Index(fields=("size_bytes", "id"), name="session_by_size"),
+            models.Index(fields=("blocked_count", "at_risk_count", "id"), name="session_by_findings"),
             models.Index(fields=("-time_updated", "-id"), name="session_newest_first"),
             models.Index(fields=("source", "health_rank", "-time_updated", "-id"), name="session_of_source"),
             models.Index(
@@ -112,6 +125,11 @@ class Session(models.Model):
 
     def __str__(self) -> str:
         return self.title or self.stored_id
+
+    @property
+    def model_name(self) -> str:
+        """``provider/model`` last used, "" = none is known."""
+        return f"{self.provider}/{self.model}" if self.model else ""
 
     @property
     def stored_row(self) -> Row:

@@ -14,11 +14,11 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any, Literal
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Exists, OrderBy, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from sessions_app.domain.rules import REGISTRY
-from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
+from sessions_app.models import Beginning, Finding, Message, Part, Repair, Session, SessionCount, Source, Verdict
 
 PROTOCOL_WORDS = {
     "anthropic-messages": "Anthropic Messages",
@@ -46,11 +46,12 @@ REPAIRED = {
     "no": "never repaired",
     "undone": "with a repair that was undone",
 }
-SORTS: dict[str, tuple[str, ...]] = {
+_TITLE = Beginning("title")
+SORTS: Mapping[str, tuple[str | OrderBy, ...]] = {
     "health": ("health_rank", "-time_updated", "-id"),
     "-health": ("-health_rank", "-time_updated", "-id"),
-    "title": ("title", "id"),
-    "-title": ("-title", "-id"),
+    "title": (_TITLE.asc(), "id"),
+    "-title": (_TITLE.desc(), "-id"),
     "updated": ("time_updated", "id"),
     "-updated": ("-time_updated", "-id"),
     "parts": ("part_count", "id"),
@@ -191,18 +192,15 @@ def _day(text: str) -> int:
     return int(day.timestamp()) * 1000
 
 
-def _rules() -> tuple[Choice, ...]:
-    found = Finding.objects.filter(rule__in=REGISTRY).order_by().values_list("rule")
-    counted = found.annotate(count=Count("session", distinct=True)).order_by("-count", "rule")
-    return tuple(Choice(rule, rule, count) for rule, count in counted)
+def _counted(kind: SessionCount.Kind) -> Callable[[], tuple[Choice, ...]]:
+    """The values of this kind that most sessions have, a hundred at most."""
 
+    def offered() -> tuple[Choice, ...]:
+        found = SessionCount.objects.filter(kind=kind).order_by().values_list("value").annotate(n=Sum("sessions"))
+        most = found.filter(n__gt=0).order_by("-n", "value")[:100]
+        return tuple(Choice(value, value, count) for value, count in most)
 
-def _models() -> tuple[Choice, ...]:
-    used = Session.objects.exclude(model="").order_by().values_list("provider", "model").annotate(count=Count("pk"))
-    names = (
-        (f"{provider}/{model}", count) for provider, model, count in used.order_by("-count", "provider", "model")[:100]
-    )
-    return tuple(Choice(name, name, count) for name, count in names)
+    return offered
 
 
 def _sources() -> tuple[Choice, ...]:
@@ -245,7 +243,7 @@ FIELDS: tuple[Field, ...] = (
         name="rule",
         kind="text",
         values={code: code for code in REGISTRY},
-        offered=_rules,
+        offered=_counted(SessionCount.Kind.RULE),
         label="Rule",
         about="with a finding of this rule",
         words=lambda code: f"with {code}",
@@ -264,7 +262,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         name="model",
         kind="text",
-        offered=_models,
+        offered=_counted(SessionCount.Kind.MODEL),
         label="Model last used",
         about="provider/model last used",
         words=lambda name: f"last used with {name}",

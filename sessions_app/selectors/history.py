@@ -44,7 +44,7 @@ def repair_page(
         )
     if rule:
         found = found.filter(findings__icontains=f'"{rule}:')
-    return paged(found.fetch_mode(FETCH_RAISE), tuple, number, PER_PAGE)
+    return paged(found.fetch_mode(FETCH_RAISE), tuple, number, PER_PAGE, found.order_by().count())
 
 
 def repair_detail(public_id: str) -> RepairDetail | None:

@@ -15,8 +15,6 @@ class Page[R]:
     number: int
     pages: int
     total: int
-    capped: bool
-    """``total`` stopped counting: there are more."""
     per_page: int
 
     @property
@@ -34,20 +32,10 @@ class Page[R]:
 
 
 def paged[R](
-    found: QuerySet[Any],
-    rows: Callable[[QuerySet[Any]], tuple[R, ...]],
-    number: int,
-    per_page: int,
-    limit: int | None = None,
+    found: QuerySet[Any], rows: Callable[[QuerySet[Any]], tuple[R, ...]], number: int, per_page: int, total: int
 ) -> Page[R]:
-    """One page of a query, which is empty beyond the end. ``limit``: counting goes no further, unless the
-    page asked for lies behind it."""
-    counted = found.order_by()
-    total = counted.count() if limit is None else counted[: limit + 1].count()
-    capped = limit is not None and total > limit
-    if limit is not None and capped:
-        total, capped = (counted.count(), False) if number * per_page > limit else (limit, True)
-    pages = max(1, -(-(total + capped) // per_page))
+    """One page of a query that has ``total`` rows; it is empty beyond the end."""
+    pages = max(1, -(-total // per_page))
     number = max(1, number)
     start = (number - 1) * per_page
-    return Page(rows(found[start : start + per_page]), number, pages, total, capped, per_page)
+    return Page(rows(found[start : start + per_page]) if start < total else (), number, pages, total, per_page)

@@ -7,17 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import FETCH_RAISE, Case, Count, F, QuerySet, When, Window
+from django.db.models import FETCH_RAISE, Case, F, QuerySet, When, Window
 from django.db.models.functions import RowNumber
 
 from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
 
+from .counts import by_health, matching
 from .filters import SessionFilter
 from .paging import Page, paged
 
 __all__ = [
     "Place",
     "SessionDetail",
+    "SessionPage",
     "SessionRow",
     "Tally",
     "TopFinding",
@@ -26,15 +28,12 @@ __all__ = [
     "session_detail",
     "session_page",
     "session_query",
-    "session_tally",
     "sessions_by_stored_id",
     "sessions_of",
     "top_findings",
 ]
 
 PER_PAGE = 50
-COUNT_LIMIT = 10_000
-"""Counts beyond this are shown as "10,000+"."""
 
 _ROW_FIELDS = (
     "stored_id",
@@ -128,6 +127,14 @@ class SessionRow:
 class Tally:
     health: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """A page of a list, and how many sessions of each health its other conditions leave, the worst first."""
+
+    page: Page[SessionRow]
+    tally: tuple[Tally, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,15 +237,11 @@ def session_query(wanted: SessionFilter, among: QuerySet[Session] | None = None)
 
 def session_page(
     wanted: SessionFilter, number: int = 1, per_page: int = PER_PAGE, among: QuerySet[Session] | None = None
-) -> Page[SessionRow]:
-    """One numbered page."""
-    return paged(session_query(wanted, among), _rows, number, per_page, COUNT_LIMIT)
-
-
-def session_tally(wanted: SessionFilter) -> tuple[Tally, ...]:
-    """Sessions by health under the filter's other conditions, the worst first."""
-    counts = dict(session_query(wanted.without("health")).order_by().values_list("health").annotate(count=Count("pk")))
-    return tuple(Tally(health, counts.get(health, 0)) for health in Session.RANK)
+) -> SessionPage:
+    """One numbered page, with how many match; ``among`` None = of all."""
+    tally = by_health(wanted, among)
+    page = paged(session_query(wanted, among), _rows, number, per_page, matching(wanted, tally))
+    return SessionPage(page, tuple(Tally(health, tally.get(health, 0)) for health in Session.RANK))
 
 
 def top_findings(ids: Sequence[int], each: int = 3) -> dict[int, tuple[TopFinding, ...]]:

@@ -25,6 +25,7 @@ from sessions_app.services.storefacts import is_native, store_damage, store_fact
 from sessions_app.stores.base import Mark, Problem, Store, StoreError
 
 from .audit import source_audit
+from .counting import counted_as, counts_change
 from .jobs import Clock, job_cancel, job_finish, job_keep, job_run
 from .mirror import session_fields
 from .purging import source_purge
@@ -191,10 +192,16 @@ def _list(source: Source, rows: Iterable[Row]) -> None:
         known.add(stored_id)
         fresh.append(Session(source=source, stored_id=stored_id, **session_fields(row)))
         if len(fresh) >= _LIST_BATCH:
-            Session.objects.bulk_create(fresh)
+            _create(source, fresh)
             fresh = []
-    Session.objects.bulk_create(fresh)
+    _create(source, fresh)
     source_counters_update(source)
+
+
+def _create(source: Source, fresh: list[Session]) -> None:
+    with transaction.atomic():
+        Session.objects.bulk_create(fresh)
+        counts_change(source_id=source.pk, came=(counted for session in fresh for counted in counted_as(session)))
 
 
 def _mark_pending(source: Source, stored_ids: Iterable[str]) -> None:

@@ -21,6 +21,8 @@ from sessions_app.domain.rowcodec import VERBATIM, encode_value, row_text
 from sessions_app.models import Line, Message, Part, Project, Session, Source
 from sessions_app.selectors.rows import message_columns, part_columns, session_message_columns
 
+from .counting import counted_as, counts_change, session_locked
+
 _BATCH = 2000
 
 _MESSAGE = (
@@ -108,29 +110,40 @@ def session_write(
     known = _Known(decoded)
     messages = [*_messages(session, rows, known)]
     with transaction.atomic():
-        Session.objects.select_for_update().get(pk=session.pk)  # two readers of one session take turns (PostgreSQL)
+        # Two readers of one session take turns (PostgreSQL).
+        stored = session_locked(session)
         _sync(Message, session, messages, _MESSAGE, change)
         found = Message.objects.filter(session=session).order_by().values_list("table", "stored_id", "pk")
         parts = [*_parts(session, rows, known, {(table, stored_id): key for table, stored_id, key in found})]
         _sync(Part, session, parts, _PART, change)
-        for name, value in session_fields(rows.session).items():
-            setattr(session, name, value)
-        session.epoch = row_text(rows.epoch) if rows.epoch is not None else ""
-        session.inputs = [row_text(row) for row in rows.inputs]
-        session.sequence = row_text(rows.sequence) if rows.sequence is not None else ""
-        session.message_count, session.part_count = len(messages), len(parts)
-        session.turn_count = known.turns
-        session.size_bytes = sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts)
+        fields = session_fields(rows.session) | {
+            "epoch": row_text(rows.epoch) if rows.epoch is not None else "",
+            "inputs": [row_text(row) for row in rows.inputs],
+            "sequence": row_text(rows.sequence) if rows.sequence is not None else "",
+            "message_count": len(messages),
+            "part_count": len(parts),
+            "turn_count": known.turns,
+            "size_bytes": sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts),
+            "provider": known.last_model[0],
+            "model": known.last_model[1],
+            "rows_hash": rows_hash,
+            "imported_at": now,
+            "pending": False,
+            "missing_since": None,
+            "error": "",
+        }
+        if decoded is not None:
+            fields["dialect"] = decoded.dialect
         if rows.lines or (session.dialect and dialects.named(session.dialect).filed == Message.Table.LINE):
             lines = [(row["file"], row["line"], *encode_value(row["data"])) for row in rows.lines]
             _sync(Line, session, lines, _LINE, change)
-            session.size_bytes = sum(_size(line[-2]) for line in lines)
-        if decoded is not None:
-            session.dialect = decoded.dialect
-        session.provider, session.model = known.last_model
-        session.rows_hash = rows_hash
-        session.imported_at, session.pending, session.missing_since, session.error = now, False, None, ""
-        session.save()
+            fields["size_bytes"] = sum(_size(line[-2]) for line in lines)
+        before = counted_as(stored)
+        for name, value in fields.items():
+            setattr(stored, name, value)
+            setattr(session, name, value)
+        session.save(update_fields=fields)
+        counts_change(source_id=session.source_id, gone=before, came=counted_as(stored))
     change.parts = len(parts)
     return change
 

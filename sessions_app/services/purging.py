@@ -6,7 +6,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from sessions_app.models import Finding, Line, Message, Part, Repair, RowChange, Session, Source, Verdict
+from sessions_app.models import Finding, Line, Message, Part, Repair, RowChange, Session, SessionCount, Source, Verdict
 from sessions_app.stores.journal import Journal
 
 from .datadir import journal_dir, samples_dir, uploads_dir
@@ -24,6 +24,7 @@ def source_purge(*, source: Source) -> None:
     if source.stored_path:
         _purge_upload(source)
     sessions.delete()
+    SessionCount.objects.filter(source=source).delete()
 
 
 def _purge_upload(source: Source) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+
 from sessions_app.domain import dialects, rowdoc, values
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules import Facts
@@ -15,6 +17,7 @@ from sessions_app.models import Session, Source, SourceProblem
 from sessions_app.services.storefacts import session_facts, store_facts
 from sessions_app.stores.base import Problem, Store, StoreError
 
+from .counting import counted_as, counts_change, session_locked
 from .mirror import projects_write, session_write
 from .scanning import scan_is_current, scan_write, session_scan
 
@@ -123,7 +126,10 @@ def _unreadable(session: Session, problem: StoreError, now: datetime) -> None:
             "health_rank": Session.RANK[Session.Health.UNREADABLE],
         }
         fields["reasons"] = [values.shown(problem.words)]
-    Session.objects.filter(pk=session.pk).update(**fields)
-    for name, value in fields.items():
-        setattr(session, name, value)
+    with transaction.atomic():
+        before = counted_as(session_locked(session))
+        for name, value in fields.items():
+            setattr(session, name, value)
+        session.save(update_fields=fields)
+        counts_change(source_id=session.source_id, gone=before, came=counted_as(session))
     problems_write(session=session, problems=[Problem(f"session {session.stored_id}", problem.words)])

@@ -23,6 +23,7 @@ from sessions_app.models import Finding, Session, Verdict
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.storefacts import session_facts, source_facts
 
+from .counting import counted_as, counts_change, session_locked
 from .rulesversion import rules_version
 
 log = structlog.get_logger(__name__)
@@ -51,7 +52,9 @@ def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan
     """Keep the result of a scan beside its session, in one transaction."""
     findings = _ordered(decoded, result.findings)
     with transaction.atomic():
-        _findings_write(session, findings)
+        stored = session_locked(session)
+        rules = _findings_write(session, findings)
+        before = counted_as(stored, rules)
         _verdicts_write(session, result)
         counts = Counter(finding.severity for finding in findings)
         session.blocked_count, session.at_risk_count, session.info_count = (
@@ -81,6 +84,8 @@ def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan
                 *("target", "scanned_at", "scanned_hash", "rules_version"),
             )
         )
+        after = counted_as(session, {finding.rule for finding in findings})
+        counts_change(source_id=session.source_id, gone=before, came=after)
 
 
 def target_document(target: Target) -> dict[str, Any]:
@@ -89,8 +94,9 @@ def target_document(target: Target) -> dict[str, Any]:
     return document
 
 
-def _findings_write(session: Session, findings: list[DomainFinding]) -> None:
-    """Findings that are found again keep their primary key."""
+def _findings_write(session: Session, findings: list[DomainFinding]) -> set[str]:
+    """Findings that are found again keep their primary key. Returns the rules of those that were there."""
+    known = dict(Finding.objects.filter(session=session).values_list("key", "rule"))
     made = {
         values.key(finding.key): Finding(
             session=session,
@@ -106,7 +112,8 @@ def _findings_write(session: Session, findings: list[DomainFinding]) -> None:
         )
         for position, finding in enumerate(findings)
     }
-    Finding.objects.filter(session=session).exclude(key__in=made).delete()
+    if gone := known.keys() - made.keys():
+        Finding.objects.filter(session=session, key__in=gone).delete()
     Finding.objects.bulk_create(
         made.values(),
         batch_size=500,
@@ -114,6 +121,7 @@ def _findings_write(session: Session, findings: list[DomainFinding]) -> None:
         unique_fields=("session", "key"),
         update_fields=("rule", "severity", "safety", "messages", "parts", "summary", "details", "position"),
     )
+    return set(known.values())
 
 
 def _verdicts_write(session: Session, result: SessionScan) -> None:

@@ -18,8 +18,6 @@ class Paged(Protocol):
     @property
     def total(self) -> int: ...
     @property
-    def capped(self) -> bool: ...
-    @property
     def first(self) -> int: ...
     @property
     def last(self) -> int: ...
@@ -51,7 +49,7 @@ def numbered_pager(page: Paged, base: str = "") -> Pager:
     """``base`` is the query string without its page."""
     if page.past:
         return _past(page.number, page.pages, base)
-    words = f"{page.first:,}–{page.last:,} of {page.total:,}{'+' if page.capped else ''}" if page.total else ""
+    words = f"{page.first:,}–{page.last:,} of {page.total:,}" if page.total else ""
     if page.pages <= 1:
         return Pager(words)
     links = [PageLink("Previous", _url(base, page.number - 1), rel="prev", key="[")] if page.number > 1 else []

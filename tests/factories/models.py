@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 
 from sessions_app.models import Session, Source
+from sessions_app.services.counting import counted_as, counts_change
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
@@ -25,4 +26,6 @@ def source(**fields) -> Source:
 
 
 def session(of: Source, stored_id: str, **fields) -> Session:
-    return Session.objects.create(source=of, stored_id=stored_id, row=json.dumps({"id": stored_id}), **fields)
+    made = Session.objects.create(source=of, stored_id=stored_id, row=json.dumps({"id": stored_id}), **fields)
+    counts_change(source_id=of.pk, came=counted_as(made))
+    return made

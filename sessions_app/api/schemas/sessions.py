@@ -61,7 +61,7 @@ class SessionOut(Schema):
 
 class SessionPage(PageOut):
     items: list[SessionOut]
-    total_is_capped: bool
+    total_is_capped: bool = Field(False, description="always false: totals are exact")
     filter: str = Field(description="the filter in words")
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sessions_app.domain import jsjson
+from sessions_app.domain.halves import halved
 from sessions_app.domain.protocols.table import WireRule
 from sessions_app.domain.wire.lowered import NOBODY, Origin, Provenance
 from sessions_app.domain.wire.models import ModelFacts, model_facts
@@ -17,8 +17,6 @@ from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 type Pointer = tuple[str | int, ...]
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -116,20 +114,16 @@ def lone_surrogates(value: Any, pointer: Pointer = ()) -> Iterator[Pointer]:
     while stack:
         item, at = stack.pop()
         if isinstance(item, str):
-            if _halved(item):
+            if halved(item):
                 yield at
         elif isinstance(item, dict):
-            if any(_halved(key) for key in item):
+            if any(halved(key) for key in item):
                 yield at
             stack.extend((member, (*at, key)) for key, member in item.items() if isinstance(member, (str, dict, list)))
         elif isinstance(item, list):
             stack.extend(
                 (member, (*at, index)) for index, member in enumerate(item) if isinstance(member, (str, dict, list))
             )
-
-
-def _halved(text: str) -> bool:
-    return not text.isascii() and _SURROGATE.search(text) is not None
 
 
 def survey(value: Any) -> tuple[int, bool]:

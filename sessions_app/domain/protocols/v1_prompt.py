@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from sessions_app.domain.halves import whole
 from sessions_app.domain.lowering.v1 import is_blank
 from sessions_app.domain.lowering.v1_packages import OPENROUTER, SDK_KEYS, SIGNED_BY, has_state, package_of
 from sessions_app.domain.wire.callids import scrub, wants_nine
@@ -21,7 +22,6 @@ from sessions_app.domain.wire.lowered import NOBODY, Lowered, LoweringError, Ori
 from sessions_app.domain.wire.providers import COMPATIBLE, PROVIDERS
 from sessions_app.domain.wire.target import Target
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.\-]*):")
 _PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 
@@ -187,7 +187,7 @@ def _well_formed(block: dict[str, Any]) -> dict[str, Any]:
     kind = block["type"]
     if kind in ("text", "reasoning"):
         text = block["text"]
-        return block if text.isascii() else _with(block, "text", replaced(text))
+        return _with(block, "text", whole(text))
     if kind != "tool-result":
         return block
     result = block["result"]
@@ -197,17 +197,12 @@ def _well_formed(block: dict[str, Any]) -> dict[str, Any]:
         return {**block, "result": {**result, "value": items}}
     if not isinstance(value, str) or value.isascii() or (result["type"] == "error" and block.get("providerExecuted")):
         return block
-    text = replaced(value)
+    text = whole(value)
     return block if text is value else {**block, "result": {**result, "value": text}}
 
 
 def _with(block: dict[str, Any], key: str, text: str) -> dict[str, Any]:
     return block if text is block[key] else {**block, key: text}
-
-
-def replaced(text: str) -> str:
-    """``text`` with U+FFFD for every half of a surrogate pair; the same object where there is none."""
-    return _SURROGATE.sub("\ufffd", text) if _SURROGATE.search(text) else text
 
 
 def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMessage]:

@@ -3,10 +3,10 @@ docs/contract/formats.md#a9)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from sessions_app.domain.halves import held, holdable
 from sessions_app.domain.model import Message, Part, ReasoningPart
 from sessions_app.domain.repair import Edit, JsonPath, Operation
 
@@ -15,7 +15,6 @@ from .finding import Choice, Finding, lossy, safe
 from .operations import delete_part, edit_message, edit_part, is_v2
 from .registration import rule
 
-_BROKEN = re.compile("[\ud800-\udfff\0]")
 _WHY = "no JSON reader takes half a surrogate pair"
 _NAMES = (("tool",), ("name",))
 _KEPT = frozenset({"originalName", "rawInput"})
@@ -26,7 +25,7 @@ _V2_FIELDS = frozenset({"text", "summary", "recent", "command", "output"})
 def clean(value: Any) -> Any:
     """The value with every lone surrogate and NUL replaced by U+FFFD; whole pairs (emoji) are not touched."""
     if isinstance(value, str):
-        return _BROKEN.sub("\ufffd", value)
+        return held(value)
     if isinstance(value, dict):
         return {clean(key): clean(member) for key, member in value.items()}
     if isinstance(value, list):
@@ -40,10 +39,10 @@ def broken_paths(value: Any, path: JsonPath = ()) -> Iterator[JsonPath]:
     while stack:
         item, at = stack.pop()
         if isinstance(item, str):
-            if _BROKEN.search(item):
+            if not holdable(item):
                 yield at
         elif isinstance(item, dict):
-            if any(_BROKEN.search(key) for key in item):
+            if not all(map(holdable, item)):
                 yield at
             else:
                 stack.extend((member, (*at, key)) for key, member in item.items())
@@ -78,7 +77,7 @@ def find(context: Context) -> Iterator[Finding]:
 
 def _may_be_broken(raw: str) -> bool:
     """Cheap test of the stored text: an escape of a surrogate or NUL, or one of these as it is."""
-    return "\\u" in raw or _BROKEN.search(raw) is not None
+    return "\\u" in raw or not holdable(raw)
 
 
 def _replace(operation: Operation) -> Choice:

@@ -13,14 +13,15 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.models import Source
+from sessions_app.selectors.counts import matching
 from sessions_app.selectors.filters import SessionFilter, Term
 from sessions_app.selectors.savedviews import views_for
 from sessions_app.selectors.sessions import (
+    SessionPage,
     SessionRow,
+    Tally,
     session_by_any_id,
     session_page,
-    session_query,
-    session_tally,
     top_findings,
 )
 from sessions_app.web import present
@@ -76,7 +77,8 @@ class Narrowest:
 @allowed(VIEW)
 def sessions(request: HtmxRequest) -> HttpResponseBase:
     wanted = SessionFilter.from_query(request.GET, also=("page", "view"))
-    page = session_page(wanted, page_number(request.GET))
+    found = session_page(wanted, page_number(request.GET))
+    page = found.page
     query = wanted.to_query()
     terms = wanted.terms()
     tabs = list_tabs(wanted, views_for(request.user.pk), request.GET.get("view", ""))
@@ -107,9 +109,7 @@ def sessions(request: HtmxRequest) -> HttpResponseBase:
         response = render(request, "sessions/list.html#session-list", context)
     else:
         shown_as = 422 if wanted.faults else 200
-        response = render(
-            request, "sessions/list.html", context | _form(wanted, page.total, tabs.tail), status=shown_as
-        )
+        response = render(request, "sessions/list.html", context | _form(wanted, found, tabs.tail), status=shown_as)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
@@ -128,21 +128,21 @@ def _rows(rows: Iterable[SessionRow], query: str) -> list[ListedRow]:
     return found
 
 
-def _form(wanted: SessionFilter, total: int, tail: str) -> dict[str, object]:
+def _form(wanted: SessionFilter, found: SessionPage, tail: str) -> dict[str, object]:
     controls = wanted.controls()
     more = [control for control in controls if control.field.more]
     return {
         "controls": [control for control in controls if not control.field.more],
         "more_controls": more,
         "more_open": any(control.value for control in more),
-        "tally": _tally(wanted, tail),
-        "nothing_at_all": not total and not wanted.restricts and not Source.objects.exists(),
+        "tally": _tally(wanted, found.tally, tail),
+        "nothing_at_all": not found.page.total and not wanted.restricts and not Source.objects.exists(),
     }
 
 
-def _tally(wanted: SessionFilter, tail: str) -> list[TallyItem]:
+def _tally(wanted: SessionFilter, counted: Iterable[Tally], tail: str) -> list[TallyItem]:
     items = []
-    for tally in session_tally(wanted):
+    for tally in counted:
         current = wanted["health"] == (tally.health,)
         query = wanted.to_query(health=None if current else (tally.health,))
         items.append(TallyItem(present.HEALTH[tally.health], tally.count, f"?{query}{tail}", current))
@@ -150,13 +150,10 @@ def _tally(wanted: SessionFilter, tail: str) -> list[TallyItem]:
 
 
 def _narrowest(terms: tuple[Term, ...]) -> Narrowest | None:
-    """Counting is capped by the number of terms, a dozen at most."""
-    found = [Narrowest(term.words, f"?{term.without}", _count(term.without)) for term in terms]
+    """As many counts as there are terms, a dozen at most."""
+    left = {term: matching(SessionFilter.from_query(QueryDict(term.without))) for term in terms}
+    found = [Narrowest(term.words, f"?{term.without}", count) for term, count in left.items()]
     return max(found, key=lambda item: item.count, default=None)
-
-
-def _count(query: str) -> int:
-    return session_query(SessionFilter.from_query(QueryDict(query))).order_by()[:10_000].count()
 
 
 @require_GET
