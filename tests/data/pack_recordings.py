@@ -1,8 +1,11 @@
-"""Pack what a real V2 server sent: ``python tests/data/pack_recordings.py FOLDER`` writes ``recordings-v2.jsonl.xz``.
+"""Pack what a real V2 server sent: ``python tests/data/pack_recordings.py CORPUS REPORTS`` writes
+``recordings-v2.jsonl.xz``.
 
-``FOLDER`` holds ``index.json``, ``NAME.db`` and ``next/NAME.json`` (docs/contract/v2-server.md). A line is a recording:
+``CORPUS`` holds ``index.json``, ``NAME.db`` and ``next/NAME.json`` (docs/contract/v2-server.md); ``REPORTS`` a few more
+as ``NAME.db`` and ``NAME.next.json``, of which those with a request are taken. A line is a recording:
 the rows of its session before the next prompt, and what the server did with them. Left out are the server's own words:
-its system message, its tools, the context it stores beside a session, and the update of the date behind a prompt.
+its system message, its tools, the context it stores beside a session, the update of the date behind a prompt, and the
+request for a summary.
 """
 
 from __future__ import annotations
@@ -21,23 +24,36 @@ _NEXT = ("model", "npm", "path", "error", "requests", "messages", "rewritten")
 _SESSION = ("id", "project_id", "directory", "title", "version", "model", "agent", "time_created", "time_updated")
 
 
-def pack(folder: Path, archive: Path) -> None:
-    lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in recordings(folder)]
+def pack(corpus: Path, reports: Path, archive: Path) -> None:
+    found = {one["name"]: one for one in (*reported(reports), *recordings(corpus))}
+    lines = [json.dumps(found[name], ensure_ascii=False, separators=(",", ":")) for name in sorted(found)]
     archive.write_bytes(lzma.compress("".join(line + "\n" for line in lines).encode(), preset=9 | lzma.PRESET_EXTREME))
 
 
 def recordings(folder: Path) -> Iterator[dict[str, Any]]:
-    for entry in sorted(json.loads((folder / "index.json").read_text()), key=lambda entry: entry["name"]):
+    for entry in json.loads((folder / "index.json").read_text()):
         name = entry["name"]
         sent = json.loads((folder / "next" / f"{name}.json").read_text())
-        sent["messages"] = sent["messages"] and _without_update(sent["messages"])
-        yield {
-            "name": name,
-            "note": entry["note"],
-            "accepted": entry["accepted"],
-            **{key: sent[key] for key in _NEXT},
-            "rows": _rows(folder / f"{name}.db", entry["session"]),
-        }
+        yield _recording(folder / f"{name}.db", sent, entry["note"], entry["accepted"])
+
+
+def reported(folder: Path) -> Iterator[dict[str, Any]]:
+    for path in folder.glob("*.next.json"):
+        sent = json.loads(path.read_text())
+        if sent["requests"]:
+            yield _recording(path.with_name(path.name.replace(".next.json", ".db")), sent, "", sent["accepted"])
+
+
+def _recording(database: Path, sent: dict[str, Any], note: str, accepted: bool | None) -> dict[str, Any]:
+    turn = sent["requests"][:1] == ["turn"]
+    sent["messages"] = _without_update(sent["messages"]) if turn else None
+    return {
+        "name": database.stem,
+        "note": note,
+        "accepted": accepted,
+        **{key: sent[key] for key in _NEXT},
+        "rows": _rows(database, sent["session"]),
+    }
 
 
 def _rows(database: Path, session_id: str) -> dict[str, Any]:
@@ -77,4 +93,4 @@ def _without_update(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    pack(Path(sys.argv[1]), TARGET)
+    pack(Path(sys.argv[1]), Path(sys.argv[2]), TARGET)
