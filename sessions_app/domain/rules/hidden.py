@@ -120,19 +120,30 @@ def find_directory(context: Context) -> Iterator[Finding]:
 
 @rule("hidden-path", severity="at-risk", safety="lossy")
 def find_path(context: Context) -> Iterator[Finding]:
-    """``session.path`` does not say where the directory lies in the worktree."""
-    own, directory, path = _own(context), _directory(context), context.row.get("path")
-    if own is None or not isinstance(path, str) or not path:
+    """``session.path`` does not say where the directory lies in the worktree; none at all says nothing."""
+    own, directory = _own(context), _directory(context)
+    if own is None or "path" not in context.row:
         return
-    places = [place for place in worktrees(own) if inside(directory, place)]
-    if not places or path in [relative(directory, place) for place in places]:
+    path = context.row["path"] or ""
+    if not path and context.v2:  # sessions of the V2 line are listed by project and directory
+        return
+    places = [place for place in _roots(context, own) if inside(directory, place)]
+    if not isinstance(path, str) or not places or path in [relative(directory, place) for place in places]:
         return
     right = relative(directory, max(places, key=len))
+    says = f"path is {path!r}" if path else "path is empty"
     yield context.finding(
-        f"The session's path is {path!r}, but its directory lies at {right!r} in the worktree",
+        f"The session's {says}, but its directory lies at {right!r} in the worktree",
         lossy("relink", f"Set the path to {right!r}", edit_session({"path": right}, "lists filter by path since 1.18")),
-        details={"path": path, "should_be": right},
+        details={"path": context.row["path"], "should_be": right},
     )
+
+
+def _roots(context: Context, own: Row) -> list[str]:
+    """What the path of the session is relative to: the worktrees of its project, or the root directory."""
+    if own.get("id") == GLOBAL and home_of(context) is None:
+        return worktrees(own) or [""]
+    return [] if own.get("id") == GLOBAL else worktrees(own)
 
 
 @rule("hidden-archived", severity="at-risk", safety="safe")
