@@ -62,6 +62,21 @@ def project_at(directory: str, projects: Iterable[Row]) -> tuple[Row, str] | Non
     return None if best is None else best[2:]
 
 
+def moved_to(row: Row, projects: Iterable[Row]) -> str:
+    """Where a session's directory is now that the folder of its project was moved: at its path in the project's
+    worktree. "" where a worktree holds it, or its project has none."""
+    projects, directory, path = list(projects), row.get("directory"), row.get("path")
+    own = next((project for project in projects if project.get("id") == row.get("project_id")), None)
+    if own is None or own.get("id") == GLOBAL or not isinstance(directory, str) or project_at(directory, projects):
+        return ""
+    place = next(iter(worktrees(own)), "")
+    return _at_path(place, path) if place else ""
+
+
+def _at_path(worktree: str, path: object) -> str:
+    return f"{worktree}/{path}" if isinstance(path, str) and path else worktree
+
+
 def _directory(context: Context) -> str:
     value = context.row.get("directory")
     return value.rstrip("/") if isinstance(value, str) else ""
@@ -106,8 +121,7 @@ def find_directory(context: Context) -> Iterator[Finding]:
     places = worktrees(own) if own else []
     details = {"directory": directory, "worktrees": places}
     if places and not any(inside(directory, place) for place in places):
-        path = context.row.get("path")
-        new = f"{places[0]}/{path}" if isinstance(path, str) and path else places[0]
+        new = _at_path(places[0], context.row.get("path"))
         columns = _with_path(context, {"directory": new}, new, places[0])
         yield context.finding(
             f"The session's directory {directory} is not in its project's worktree",
