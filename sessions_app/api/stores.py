@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,26 @@ class HiddenOut(Schema):
     instead: str
 
 
+class GoneOut(Schema):
+    """A session of which only events are left. ``told``: ``adopt`` into the same source makes it anew."""
+
+    id: str
+    title: str
+    events: int
+    told: bool
+
+
+class SizesOut(Schema):
+    """What a database file is made of, in bytes. ``events``: the client's event log, from a sample where ``sampled``;
+    ``free``: pages that hold nothing."""
+
+    file: int
+    events: int
+    event_rows: int
+    free: int
+    sampled: bool
+
+
 class StoreOut(Schema):
     """The source as a whole. ``check`` is what SQLite says of the file: ok, damaged, unfinished, "" for what is no
     database."""
@@ -67,6 +88,8 @@ class StoreOut(Schema):
     findings: list[StoreFindingOut]
     rules: dict[str, int] = Field(description="store-wide rule: sessions in which it found something")
     hidden: list[HiddenOut]
+    gone: list[GoneOut]
+    sizes: SizesOut | None
 
 
 class BackupOut(Schema):
@@ -221,6 +244,8 @@ def source_store(request: HttpRequest, number: Id) -> Any:
         "findings": [finding.document() for finding in report.findings],
         "rules": rules,
         "hidden": hidden,
+        "gone": [asdict(one) for one in report.gone],
+        "sizes": None if report.sizes is None else asdict(report.sizes),
     }
 
 
@@ -281,8 +306,8 @@ def source_tidied(request: HttpRequest, number: Id) -> Any:
     summary="Bring sessions into another store",
 )
 def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
-    """Insert sessions of a storage tree, an export or an older database into the database that the client reads. A dry
-    run unless told."""
+    """Insert sessions of a storage tree, an export or an older database into the database that the client reads; into
+    the same source, sessions of which only events are left. A dry run unless told."""
     require(request, REPAIR)
     try:
         outcomes, job = source_adopt(

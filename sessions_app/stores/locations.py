@@ -55,7 +55,7 @@ def beside(folder: Path) -> list[Path]:
 
 
 def databases_in(folder: Path, name: str = "opencode") -> list[Path]:
-    """``opencode.db`` first, then ``opencode-<channel>.db``, the one written last first; of a client called ``name``."""
+    """``opencode.db`` first, then ``opencode-<channel>.db``, the one written last first; ``name``: the client's."""
     own = folder / f"{name}.db"
     try:
         others = [path for path in folder.glob(f"{name}-*.db") if path.is_file()]

@@ -40,8 +40,8 @@ STOPPED = (
     " migrations has no such column. Upgrade the client (1.18.33 opens it); do not delete the file."
 )
 WAY_OUT = (
-    "Free pages are given back by VACUUM (sqlite3 FILE VACUUM) while every client is closed; nothing of the event log is"
-    " removed by Suture yet"
+    "Free pages are given back by VACUUM (sqlite3 FILE VACUUM) while every client is closed; of the event log nothing"
+    " is removed by Suture yet."
 )
 BLOATED = 20_000_000
 """Bytes of events and free pages that are worth a word."""
@@ -84,6 +84,24 @@ class StoreReport:
     gone: tuple[Gone, ...] = ()
     sizes: Sizes | None = None
 
+    @property
+    def orphans(self) -> list[StoreFinding]:
+        return [finding for finding in self.findings if finding.rule == "orphan-row"]
+
+    @property
+    def stopped(self) -> str:
+        """What stops an older client at this file, and what to do; "" = nothing that is known."""
+        return next((finding.summary for finding in self.findings if finding.rule == "migration-stopped"), "")
+
+    @property
+    def bloated(self) -> bool:
+        return any(finding.rule == "event-log" for finding in self.findings)
+
+    @property
+    def filled_with(self) -> str:
+        """What the file holds, in a sentence; "" where that was not measured."""
+        return size_words(self.sizes) if self.sizes is not None else ""
+
     def document(self) -> dict[str, Any]:
         check = self.check
         return {
@@ -108,12 +126,14 @@ def store_report(*, store: Store, seconds: float = 30.0) -> StoreReport:
     found += [*_strays(store, strays), *map(_gone, gone)]
     if _unless_broken(lambda: stopped_at_journal(store), False):
         found.append(StoreFinding("migration-stopped", "at-risk", STOPPED, "migration", count=1))
-    if known is not None and bloated(known):
-        found.append(StoreFinding("event-log", "info", size_words(known), "event", count=known.event_rows))
+    if known is not None and _bloated(known):
+        found.append(
+            StoreFinding("event-log", "info", f"{size_words(known)} {WAY_OUT}", "event", count=known.event_rows)
+        )
     return StoreReport(check, tuple(found), strays, gone, known)
 
 
-def bloated(known: Sizes) -> bool:
+def _bloated(known: Sizes) -> bool:
     """Most of the file is neither sessions nor messages, and that is much."""
     return known.events + known.free > max(known.file // 2, BLOATED)
 
@@ -123,7 +143,7 @@ def size_words(known: Sizes) -> str:
     about = "about " if known.sampled else ""
     return (
         f"Of {_megabytes(known.file)} MB, {about}{_megabytes(known.events)} MB are the client's event log"
-        f" ({known.event_rows:,} events) and {_megabytes(known.free)} MB free pages. {WAY_OUT}"
+        f" ({known.event_rows:,} events) and {_megabytes(known.free)} MB free pages."
     )
 
 
@@ -140,10 +160,8 @@ def _unless_broken[T](look: Callable[[], T], instead: T) -> T:
 
 
 def _gone(one: Gone) -> StoreFinding:
-    way = "suture adopt, with the file itself as --into, makes it anew from them" if one.told else "V2 events, not read"
-    words = (
-        f"The session {one.id} ({one.title[:80]}) has no row any more, but {one.events:,} events of it are there: {way}"
-    )
+    way = "suture adopt, with the file itself as --into, makes it anew" if one.told else "of the V2 line, so not read"
+    words = f"The session {one.id} ({one.title[:80]}) has no row any more, but {one.events:,} events of it: {way}"
     return StoreFinding("session-gone", "at-risk", words, "event", (one.id,), one.events)
 
 

@@ -51,15 +51,15 @@ def source_adopt(
     face: str = "web",
     dry_run: bool = False,
 ) -> tuple[list[Adopted], ImportJob | None]:
-    """Bring sessions of ``source`` into the database of ``into``; a job that reads them there is queued, where any
-    came.
+    """Bring sessions of ``source`` into the database of ``into``, or where both are one make those anew of which only
+    events are left; a job that reads them there is queued, where any came.
 
     Raises ``RepairRefused``: nothing was written.
     """
-    if source.pk == into.pk:
-        raise RepairRefused("state", "Choose another source to bring them into.")
     with refusing(), source.open_store() as given, into.open_store() as target:
         outcomes = adopt(source=given, target=target, session_ids=session_ids, actor=actor, now=now, dry_run=dry_run)
+    if source.pk == into.pk and not outcomes:
+        raise RepairRefused("nothing", "There is no session of which only events are left; choose another source.")
     brought = [one for one in outcomes if one.outcome == "adopted"]
     if not brought:
         return outcomes, None
