@@ -139,8 +139,8 @@ def find_path(context: Context) -> Iterator[Finding]:
     if own is None or "path" not in context.row:
         return
     path = context.row["path"] or ""
-    if not path and context.v2:  # sessions of the V2 line are listed by project and directory
-        return
+    if not path and (context.v2 or own.get("id") != GLOBAL):
+        return  # the V2 line lists by project and directory; a project's worktree lists all of its sessions
     places = [place for place in _roots(context, own) if inside(directory, place)]
     if not isinstance(path, str) or not places or path in [relative(directory, place) for place in places]:
         return
