@@ -94,6 +94,10 @@ class StoreReport:
         return next((finding.summary for finding in self.findings if finding.rule == "migration-stopped"), "")
 
     @property
+    def way_out(self) -> str:
+        return WAY_OUT
+
+    @property
     def bloated(self) -> bool:
         return any(finding.rule == "event-log" for finding in self.findings)
 
@@ -127,9 +131,8 @@ def store_report(*, store: Store, seconds: float = 30.0) -> StoreReport:
     if _unless_broken(lambda: stopped_at_journal(store), False):
         found.append(StoreFinding("migration-stopped", "at-risk", STOPPED, "migration", count=1))
     if known is not None and _bloated(known):
-        found.append(
-            StoreFinding("event-log", "info", f"{size_words(known)} {WAY_OUT}", "event", count=known.event_rows)
-        )
+        words = f"{size_words(known)} {WAY_OUT}" if check.state == "ok" else size_words(known)
+        found.append(StoreFinding("event-log", "info", words, "event", count=known.event_rows))
     return StoreReport(check, tuple(found), strays, gone, known)
 
 

@@ -136,12 +136,12 @@ def adopt(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     into = Source.objects.filter(pk=whole(query.get("into")) or 0).first()
     if into is None:
         return _page(request, source, 422, failed="Choose the source to bring them into.")
-    asked = query.getlist("session")[:10_000]
+    ids = query.getlist("session")[:10_000]
     try:
         outcomes, job = source_adopt(
             source=source,
             into=into,
-            session_ids=asked,
+            session_ids=ids,
             actor=actor(request),
             now=clock(),
             face=FACE,
@@ -151,7 +151,7 @@ def adopt(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         return _page(request, source, 409, failed=refusal.words)
     if job is not None:
         tasks.job_enqueue(job)
-    return _page(request, source, outcomes=outcomes, asked=asked, into=into, dry_run=request.method == "GET")
+    return _page(request, source, outcomes=outcomes, ids=ids, into=into, dry_run=request.method == "GET")
 
 
 @require_http_methods(["GET", "POST"])
