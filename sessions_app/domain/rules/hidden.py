@@ -129,7 +129,8 @@ def find_directory(context: Context) -> Iterator[Finding]:
             details=details,
         )
     elif gone:
-        yield context.finding(f"The session's directory {directory} does not exist", details=details)
+        words = f"The session's directory {directory} does not exist"
+        yield context.finding(words, details=details, severity="info")  # where it went is not known
 
 
 @rule("hidden-path", severity="at-risk", safety="lossy")

@@ -16,6 +16,7 @@ from sessions_app.domain.jsonedit import EditError, edit, raw_at
 from sessions_app.domain.jsontext import NotJson
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.repair import REMOVE, Edit
+from sessions_app.domain.values import shown
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.infocolumns import session_row
 
@@ -23,6 +24,8 @@ from .store import SqliteStore
 
 _PAGE = 500
 """Events read by one statement."""
+_TRIED = 20
+"""The newest events about a session that are tried for its title."""
 _WRAP = 1 << 36
 """Milliseconds after which the stamp of an id begins anew (docs/contract/formats.md#a8)."""
 
@@ -62,7 +65,7 @@ def gone_sessions(store: SqliteStore) -> tuple[Gone, ...]:
         kinds = {_kind(name) for name in counts}
         row = _last_session(store, session_id) if "session.deleted" not in kinds else None
         if row is not None:
-            title, told = str(row.get("title") or ""), "message.updated" in kinds
+            title, told = shown(row.get("title"), 200), "message.updated" in kinds
             found.append(Gone(session_id, title, sum(counts.values()), _left(store, session_id), told))
     return tuple(found)
 
@@ -74,7 +77,7 @@ def rebuilt(store: SqliteStore, session_id: str) -> Rebuilt:
         try:
             work.take(event_id, kind, data)
         except (EditError, NotJson, ValueError, KeyError, TypeError) as problem:
-            work.unread.append((event_id, str(problem)))
+            work.unread.append((event_id, shown(str(problem))))
     if work.session.get("id") != session_id:
         raise StoreError("no-session", store.path, f"There is no session {session_id}, and no events that tell it.")
     messages = sorted(work.messages.values(), key=lambda row: (row["time_created"], row["id"]))
@@ -166,7 +169,10 @@ def _events(store: SqliteStore, session_id: str) -> Iterator[tuple[str, str, str
 
 def _last_session(store: SqliteStore, session_id: str) -> Row | None:
     """The session's row as the last event about it says."""
-    sql = "SELECT data FROM event WHERE aggregate_id = ? AND type GLOB 'session.[cu]*ated.*' ORDER BY seq DESC"
+    sql = (
+        "SELECT data FROM event WHERE aggregate_id = ? AND type GLOB 'session.[cu]*ated.*' ORDER BY seq DESC"
+        f" LIMIT {_TRIED}"
+    )
     for (data,) in store.query(sql, (session_id,)):
         try:
             row = session_row(raw_at(data, ("info",)), 0)
