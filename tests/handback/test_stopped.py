@@ -192,6 +192,20 @@ def test_page_and_api_file_a_moved_folder_too(admin, data_dir, tmp_path, django_
     assert admin.get(page, {"from": "x", "to": NEW}).status_code == 422
 
 
+@pytest.mark.django_db
+def test_the_page_of_a_session_proposes_where_its_project_is_now(admin, data_dir, tmp_path) -> None:
+    source = attached(moved(tmp_path))
+    session = Session.objects.filter(source=source)[0]
+    address = reverse("sessions_app:relink", args=[session.pk])
+
+    preview = admin.get(address).content.decode()
+    done = admin.post(address, {"directory": NEW, "hash": session.rows_hash})
+
+    assert f'name="directory" value="{NEW}"' in preview
+    assert done.status_code == 302
+    assert Session.objects.get(pk=session.pk).directory == NEW
+
+
 # A store whose client is 2.x now
 
 

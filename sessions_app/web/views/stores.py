@@ -198,7 +198,7 @@ def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> Ht
             after.update(operation.columns)
     except OperationError as fault:
         problem = str(fault)
-    shown = directory or rows.session.get("directory") or ""
+    shown = directory or after.get("directory") or rows.session.get("directory") or ""
     context = session_shell(request, session_id, "more") | {
         "directory": shown,
         "change": {
