@@ -17,6 +17,7 @@ from . import (  # noqa: F401 (importing a family registers its rules)
     content,
     counters,
     dangling,
+    diffs,
     hidden,
     media,
     order,
