@@ -17,6 +17,7 @@ from sessions_app.domain import dialects, planning
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
 from sessions_app.domain.handback.relink import place_of
 from sessions_app.domain.model import V1, Row, SessionRows
+from sessions_app.domain.patience import paced
 from sessions_app.domain.repair import OperationError, RowChange
 from sessions_app.domain.rules.hidden import GLOBAL
 from sessions_app.domain.wish import Wish
@@ -80,7 +81,7 @@ def adopt(
     projects = {str(project_id) for (project_id,) in database.query("SELECT id FROM project")}
     outcomes: list[Adopted] = []
     about = About(actor=actor, reason=f"brought in from {source.path}")
-    for rows in _wanted(source, session_ids, outcomes):
+    for rows in paced(_wanted(source, session_ids, outcomes)):
         adopted = _planned(rows, database, known, projects)
         outcomes.append(adopted)
         if adopted.outcome != "would-adopt":
