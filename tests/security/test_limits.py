@@ -10,13 +10,13 @@ import time
 import zipfile
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
-from pytest_django.fixtures import SettingsWrapper
 
 from sessions_app.models import Session
 from sessions_app.selectors.timeline import TurnHead
@@ -141,7 +141,7 @@ def in_time(what: str, seconds: float, began: float) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("count", [2_000, pytest.param(50_000, marks=pytest.mark.exhaustive)])
 def test_a_session_of_many_empty_messages_is_taken_in_and_shown_in_seconds(
-    count: int, alice: User, data_dir: Path, settings: SettingsWrapper
+    count: int, alice: User, data_dir: Path, settings: Any
 ) -> None:
     settings.SUTURE_REQUEST_SECONDS = 600  # processor time is what is measured
     visitor = signed_in(alice)
