@@ -23,7 +23,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
-from sessions_app.services.refusals import BUSY_WORDS, own_database_busy, store_answer
+from sessions_app.services.refusals import own_database_trouble, store_answer
 from sessions_app.stores.base import Store, StoreError
 
 from .printing import Cell, Color, Page
@@ -102,9 +102,10 @@ class SutureCommand(ABC):
         except OSError as problem:
             self._failed(f"{problem.filename or 'file'}: {problem.strerror}")
         except Exception as problem:
-            if not own_database_busy(problem):
+            words = own_database_trouble(problem)
+            if not words:
                 raise
-            self._failed(BUSY_WORDS)
+            self._failed(words)
             return FOUND_IT
         return BAD_USAGE
 

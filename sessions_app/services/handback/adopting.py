@@ -17,6 +17,7 @@ from sessions_app.domain import dialects, planning
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
 from sessions_app.domain.handback.relink import place_of
 from sessions_app.domain.model import V1, Row, SessionRows
+from sessions_app.domain.patience import paced
 from sessions_app.domain.repair import OperationError, RowChange
 from sessions_app.domain.rules.hidden import GLOBAL
 from sessions_app.domain.wish import Wish
@@ -83,7 +84,7 @@ def adopt(
     outcomes: list[Adopted] = []
     itself = same_file(source, target)
     about = About(actor=actor, reason="made anew from its events" if itself else f"brought in from {source.path}")
-    for rows, unread in _wanted(source, session_ids, outcomes, itself=itself):
+    for rows, unread in paced(_wanted(source, session_ids, outcomes, itself=itself)):
         adopted = _planned(rows, database, known, projects)
         adopted.left_out += unread
         outcomes.append(adopted)

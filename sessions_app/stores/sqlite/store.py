@@ -64,7 +64,7 @@ class SqliteStore(Store):
         except sqlite3.Error as error:
             self.close()
             raise explained(error, path) from error
-        except StoreError:
+        except BaseException:
             self.close()
             raise
 
