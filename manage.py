@@ -3,7 +3,7 @@
 
 import sys
 
-from sessions_app.cli import main
+from sessions_app.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())

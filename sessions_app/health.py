@@ -6,7 +6,7 @@ import secrets
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -30,11 +30,12 @@ def readyz(request: HttpRequest) -> JsonResponse:
     try:
         executor = MigrationExecutor(connection)
         pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except DatabaseError:
+        alive = worker_is_alive(now=timezone.now())
+    except Error:  # a connection that is gone is no DatabaseError
         return JsonResponse({"ready": False, "reason": "the database does not answer"}, status=503)
     if pending:
         return JsonResponse({"ready": False, "reason": "migrations are pending"}, status=503)
-    return JsonResponse({"ready": True, "worker": worker_is_alive(now=timezone.now())})
+    return JsonResponse({"ready": True, "worker": alive})
 
 
 @require_safe

@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
+    "sessions_app.web.intime.in_time",
     "sessions_app.web.middleware.BusyDatabase",
     "axes.middleware.AxesMiddleware",
 ]
@@ -203,6 +204,8 @@ STORAGES = {
 }
 
 # Limits
+SUTURE_REQUEST_SECONDS = env.integer("SUTURE_REQUEST_SECONDS", 27, minimum=1)
+"""Seconds that a request may compute; then it is refused in words. Proxies stop one after thirty or sixty."""
 SUTURE_UPLOAD_LIMIT = env.integer("SUTURE_UPLOAD_LIMIT", 10 * 1024**3, minimum=1)
 """Bytes of one uploaded file; larger ones are refused while they arrive."""
 SUTURE_ATTACH_ROOTS = env.listing(

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.tasks import task
 from django.utils import timezone
 
+from sessions_app.domain.patience import unlimited
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
 from sessions_app.services import bulkrun, compacting, counting, importing, jobs, pruning, scanning
 from sessions_app.services.repair import recover
@@ -45,10 +46,11 @@ def job_enqueue(job: Job) -> None:
 @task
 def job_run(kind: str, job_id: int, **kwargs: Any) -> None:
     """A chunk of a job."""
-    while _RUNS[kind](job_id=job_id, clock=timezone.now):
-        if _deferred():
-            job_run.enqueue(kind, job_id)
-            return
+    with unlimited():  # an immediate backend works within a request
+        while _RUNS[kind](job_id=job_id, clock=timezone.now):
+            if _deferred():
+                job_run.enqueue(kind, job_id)
+                return
 
 
 @task

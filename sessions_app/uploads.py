@@ -25,6 +25,8 @@ class LimitedUploadHandler(TemporaryFileUploadHandler):
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.received += len(raw_data)
+        if (deadline := vars(self.request).get(DEADLINE)) is not None:
+            deadline.restart()
         if self.received > settings.SUTURE_UPLOAD_LIMIT:
             if self.request is not None:
                 self.request.upload_too_large = True  # type: ignore[attr-defined]
@@ -33,6 +35,8 @@ class LimitedUploadHandler(TemporaryFileUploadHandler):
 
 
 _OPENED = "uploads_opened"
+DEADLINE = "deadline"
+"""The attribute of a request that holds its limit of time (web/intime.py), which begins when all has arrived."""
 
 
 def uploads_closed(

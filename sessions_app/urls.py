@@ -9,6 +9,8 @@ from .health import healthz, metrics, readyz
 
 admin.autodiscover()
 
+handler500 = "sessions_app.web.middleware.failed"
+
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),

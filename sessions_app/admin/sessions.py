@@ -20,7 +20,7 @@ from sessions_app.services.bulk import PRESETS, Selection, selection_keep
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
 
-from .base import TruthAdmin
+from .base import TruthAdmin, reading
 
 EVERYWHERE = [ActionLocation.CHANGE_LIST, ActionLocation.CHANGE_FORM]
 
@@ -105,8 +105,8 @@ class SessionAdmin(TruthAdmin[Session]):
 
     @admin.action(description="Export payloads (NDJSON)", location=EVERYWHERE)
     def export_payloads(self, request: HttpRequest, sessions: QuerySet[Session]) -> StreamingHttpResponse:
-        lines = (line.encode() for line in payload_lines(sessions.order_by("pk"), PayloadOptions()))
-        response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
+        lines = reading(request).lines(payload_lines(sessions.order_by("pk"), PayloadOptions()))
+        response = StreamingHttpResponse((line.encode() for line in lines), content_type="application/x-ndjson")
         response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'
         return response
 

@@ -36,6 +36,7 @@ OPERATION_IDS = {
     "source_save": "recover_source",
     "source_tidied": "tidy_source",
     "source_adopted": "adopt_sessions",
+    "source_relinked": "relink_folder",
     "source_export": "export_source",
     "jobs_list": "list_jobs",
     "job_get": "get_job",

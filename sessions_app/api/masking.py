@@ -1,5 +1,4 @@
-"""One policy for secrets in every answer: who may not reveal gets what looks like a key masked; who may gets it as it
-is, and the audit trail says so."""
+"""The policy for secrets (services/revealing.py) in every answer of the API."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from django.utils import timezone
 from ninja.renderers import JSONRenderer
 from ninja.responses import NinjaJSONEncoder
 
-from sessions_app.domain.secrets import SECRET, masked, masked_deeply
+from sessions_app.domain.secrets import SECRET, masked_deeply
 from sessions_app.models import Scope
-from sessions_app.services.audit import secret_read
+from sessions_app.services.revealing import Reading
 
 from .auth import REPAIR, actor, token_of
 
@@ -27,25 +26,12 @@ def may_reveal(request: HttpRequest) -> bool:
 
 def shown(request: HttpRequest, text: str) -> str:
     """JSON or plain text as the caller gets it. Masks hold no quotes, so JSON stays JSON."""
-    if not SECRET.search(text):
-        return text
-    if not may_reveal(request):
-        return masked(text)
-    _keep(request)
-    return text
+    return _reading(request).given(text)
 
 
 def lines_shown(request: HttpRequest, lines: Iterable[str]) -> Iterator[str]:
     """The same of a stream, kept in the audit trail once."""
-    reveals, kept = may_reveal(request), False
-    for line in lines:
-        if not reveals:
-            yield masked(line)
-            continue
-        if not kept and SECRET.search(line):
-            _keep(request)
-            kept = True
-        yield line
+    return _reading(request).lines(lines)
 
 
 class MaskingRenderer(JSONRenderer):
@@ -55,15 +41,15 @@ class MaskingRenderer(JSONRenderer):
         text = json.dumps(data, cls=NinjaJSONEncoder)
         if not SECRET.search(text):
             return text
-        if may_reveal(request):
-            _keep(request)
+        reading = _reading(request)
+        if reading.reveals:
+            reading.keep()
             return text
         return json.dumps(masked_deeply(json.loads(text)))
 
 
-def _keep(request: HttpRequest) -> None:
+def _reading(request: HttpRequest) -> Reading:
     named = request.resolver_match.kwargs if request.resolver_match else {}
     subject = ("session", named["sid"]) if "sid" in named else ("", "")
-    secret_read(
-        what=f"{request.method} {request.path}", actor=actor(request), face="api", now=timezone.now(), subject=subject
-    )
+    what = f"{request.method} {request.path}"
+    return Reading(may_reveal(request), what, actor(request), "api", timezone.now(), subject)

@@ -15,9 +15,10 @@ from ninja.errors import HttpError, ValidationError
 from pydantic import Field
 
 from sessions_app.domain.near import did_you_mean
+from sessions_app.domain.patience import over
 from sessions_app.domain.wish import WishError
 from sessions_app.selectors.filters import FilterRefused
-from sessions_app.services.refusals import own_database_busy
+from sessions_app.services.refusals import own_database_trouble
 
 from .asked import known_to
 
@@ -118,7 +119,7 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(Exception)
     def _fault(request: HttpRequest, error: Exception) -> HttpResponse:
-        if own_database_busy(error):
+        if own_database_trouble(error) or over():
             raise error  # the middleware asks once more, or answers 503
         logger.error("unforeseen fault in %s %s", request.method, request.path, exc_info=error)
         return problem(500, "Something went wrong here; the log tells more.")

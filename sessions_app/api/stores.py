@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,17 @@ from sessions_app.api.problems import Problem, ProblemOut
 from sessions_app.api.repairs import ERRORS, refused, repair_document
 from sessions_app.api.schemas import Id, In, RepairOut, SourceJobOut, example
 from sessions_app.api.sources import begun
-from sessions_app.domain.handback.relink import relink_operations
-from sessions_app.domain.repair import OperationError
+from sessions_app.domain.handback.relink import Move, relink_operations
+from sessions_app.domain.model import SessionRows
+from sessions_app.domain.repair import Operation, OperationError
 from sessions_app.domain.wish import Wish
+from sessions_app.models import Session
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.actor import Actor
 from sessions_app.services.handback.recovery import source_recover
+from sessions_app.services.handback.relinking import instead, session_unlisted
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
-from sessions_app.services.handback.wholesource import source_adopt, source_tidy
+from sessions_app.services.handback.wholesource import source_adopt, source_relink, source_tidy
 from sessions_app.services.keeping import backup_document, backups_kept, restore_points
 from sessions_app.services.refusals import store_answer
 from sessions_app.services.repair.apply import repair_apply
@@ -46,12 +50,33 @@ class StoreFindingOut(Schema):
 
 
 class HiddenOut(Schema):
-    """A session that its client does not list, with the reasons."""
+    """A session that its client does not list, with the reasons. ``instead``: what works where a relink does not."""
 
     session: int
     id: str
     title: str
     reasons: list[str]
+    instead: str
+
+
+class GoneOut(Schema):
+    """A session of which only events are left. ``told``: ``adopt`` into the same source makes it anew."""
+
+    id: str
+    title: str
+    events: int
+    told: bool
+
+
+class SizesOut(Schema):
+    """What a database file is made of, in bytes. ``events``: the client's event log, from a sample where ``sampled``;
+    ``free``: pages that hold nothing."""
+
+    file: int
+    events: int
+    event_rows: int
+    free: int
+    sampled: bool
 
 
 class StoreOut(Schema):
@@ -63,6 +88,8 @@ class StoreOut(Schema):
     findings: list[StoreFindingOut]
     rules: dict[str, int] = Field(description="store-wide rule: sessions in which it found something")
     hidden: list[HiddenOut]
+    gone: list[GoneOut]
+    sizes: SizesOut | None
 
 
 class BackupOut(Schema):
@@ -123,6 +150,44 @@ class RelinkPlanOut(Schema):
     rows_hash: str
 
 
+class RelinkFolderIn(In):
+    """A folder that was moved: where it was, and where it is now."""
+
+    model_config = example(**{"from": "/home/ann/old", "to": "/srv/new", "dry_run": True})
+
+    old: str = Field(alias="from", max_length=4096)
+    new: str = Field(alias="to", max_length=4096)
+    dry_run: bool = True
+
+
+class RelinkedOut(Schema):
+    """What becomes of one session: would-repair, repaired, nothing or refused (``why`` says it), and its columns."""
+
+    id: str
+    title: str
+    outcome: str
+    why: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class MovedProjectOut(Schema):
+    """A project that moves with the folder."""
+
+    id: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class RelinkFolderOut(Schema):
+    """One plan for all sessions of the folder. ``repairs``: what ``suture undo`` takes, none in a dry run."""
+
+    repairs: list[str]
+    warnings: list[str]
+    projects: list[MovedProjectOut]
+    sessions: list[RelinkedOut]
+
+
 class AdoptIn(In):
     """Into which source the sessions go; none named = all."""
 
@@ -161,6 +226,7 @@ def source_store(request: HttpRequest, number: Id) -> Any:
             "id": one.stored_id,
             "title": one.title,
             "reasons": [finding.summary for finding in reasons],
+            "instead": instead(reasons),
         }
         for one, reasons in hidden_sessions(source=source)
     ]
@@ -178,6 +244,8 @@ def source_store(request: HttpRequest, number: Id) -> Any:
         "findings": [finding.document() for finding in report.findings],
         "rules": rules,
         "hidden": hidden,
+        "gone": [asdict(one) for one in report.gone],
+        "sizes": None if report.sizes is None else asdict(report.sizes),
     }
 
 
@@ -238,8 +306,8 @@ def source_tidied(request: HttpRequest, number: Id) -> Any:
     summary="Bring sessions into another store",
 )
 def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
-    """Insert sessions of a storage tree, an export or an older database into the database that the client reads. A dry
-    run unless told."""
+    """Insert sessions of a storage tree, an export or an older database into the database that the client reads; into
+    the same source, sessions of which only events are left. A dry run unless told."""
     require(request, REPAIR)
     try:
         outcomes, job = source_adopt(
@@ -259,6 +327,32 @@ def source_adopted(request: HttpRequest, number: Id, body: AdoptIn) -> Any:
 
 
 @router.post(
+    "sources/{number}/relink",
+    response={200: RelinkFolderOut, **ERRORS},
+    summary="File the sessions of a moved folder",
+)
+def source_relinked(request: HttpRequest, number: Id, body: RelinkFolderIn) -> Any:
+    """Project, directory and path of every session in the folder, in one write with one undo. A dry run unless told."""
+    require(request, REPAIR)
+    try:
+        report, job = source_relink(
+            source=found(sources(request), pk=number),
+            move=Move.of(body.old, body.new),
+            actor=actor(request),
+            now=timezone.now(),
+            face="api",
+            dry_run=body.dry_run,
+        )
+    except OperationError as fault:
+        raise Problem(422, str(fault)) from fault
+    except RepairRefused as refusal:
+        raise refused(refusal) from refusal
+    if job is not None:
+        job_enqueue(job)
+    return report.document()
+
+
+@router.post(
     "sessions/{sid}/relink/plan",
     response={200: RelinkPlanOut, 404: ProblemOut, 409: ProblemOut, 422: ProblemOut},
     summary="Preview a relink",
@@ -267,10 +361,7 @@ def session_relink_plan(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
     """Project, directory and path as the client computes them for the directory; nothing is written."""
     session = session_for_reading(request, sid)
     rows = session_rows(session)
-    try:
-        operations = relink_operations(rows, body.directory, unarchive=body.unarchive)
-    except OperationError as fault:
-        raise Problem(422, str(fault)) from fault
+    operations = _relink_operations(session, rows, body)
     after = {column: value for operation in operations for column, value in operation.columns.items()}
     return {
         "before": {column: rows.session.get(column) for column in after},
@@ -287,10 +378,7 @@ def session_relink_plan(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
 def session_relink(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
     """Apply what the preview shows, under the same guard as a repair and with the same undo."""
     session = session_for_repair(request, sid)
-    try:
-        operations = relink_operations(session_rows(session), body.directory, unarchive=body.unarchive)
-    except OperationError as fault:
-        raise Problem(422, str(fault)) from fault
+    operations = _relink_operations(session, session_rows(session), body)
     if not operations:
         raise Problem(409, "It is filed where its client looks for it.", kind="nothing")
     try:
@@ -304,3 +392,12 @@ def session_relink(request: HttpRequest, sid: Id, body: RelinkIn) -> Any:
     except RepairRefused as refusal:
         raise refused(refusal) from refusal
     return repair_document(made)
+
+
+def _relink_operations(session: Session, rows: SessionRows, body: RelinkIn) -> tuple[Operation, ...]:
+    if why := session_unlisted(session=session):
+        raise Problem(409, why, kind="state")
+    try:
+        return relink_operations(rows, body.directory, unarchive=body.unarchive)
+    except OperationError as fault:
+        raise Problem(422, str(fault)) from fault

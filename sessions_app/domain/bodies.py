@@ -9,6 +9,7 @@ from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.lowering import lower, lowerer
 from sessions_app.domain.model import Session
+from sessions_app.domain.patience import go_on
 from sessions_app.domain.protocols import REGISTRY
 from sessions_app.domain.wire.lowered import Body, Lowered, LoweringError
 from sessions_app.domain.wire.target import Target
@@ -31,6 +32,7 @@ def body(
 @undisturbed
 def written(lowered: Lowered, session: Session, target: Target) -> Body:
     """``lowered`` in the target's protocol, by the writer of the session's dialect."""
+    go_on()
     return REGISTRY[target.protocol].write(dialect_of(session).writer, lowered, target)
 
 

@@ -19,6 +19,7 @@ from sessions_app.domain.wire.verdict import Verdict
 from .bodies import Requests, body
 from .dialects import applied, compile
 from .model import Row, Session
+from .patience import paced
 from .repair import Operation, OperationError, Plan, RowChange
 from .rowdoc import rows_hash
 from .rules import REGISTRY, Choice, Context, Facts, Finding, find_all
@@ -137,7 +138,7 @@ def _round(work: _Work, context: Context, wish: Wish, wanted: Collection[str], h
     if first:
         work.found = found
         work.places = {finding.key: _rows(context, finding) for finding in found}
-    for finding in found:
+    for finding in paced(found):
         rows = _rows(context, finding)
         key = _name(work, finding, rows) if context.v2 else finding.key
         choice, why = _choose(finding, key, wish, held)
@@ -170,7 +171,7 @@ def _written(work: _Work, batch: list[tuple[str, Choice]]) -> tuple[RowChange, .
         changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
     except OperationError:
         fitting = []
-        for key, choice in batch:
+        for key, choice in paced(batch):
             try:
                 compile(rows, choice.operations)
                 fitting.append((key, choice))

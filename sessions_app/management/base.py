@@ -23,7 +23,7 @@ from sessions_app.domain.model import Session
 from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
-from sessions_app.services.refusals import BUSY_WORDS, own_database_busy, store_answer
+from sessions_app.services.refusals import own_database_trouble, store_answer
 from sessions_app.stores.base import Store, StoreError
 
 from .printing import Cell, Color, Page
@@ -102,9 +102,10 @@ class SutureCommand(ABC):
         except OSError as problem:
             self._failed(f"{problem.filename or 'file'}: {problem.strerror}")
         except Exception as problem:
-            if not own_database_busy(problem):
+            words = own_database_trouble(problem)
+            if not words:
                 raise
-            self._failed(BUSY_WORDS)
+            self._failed(words)
             return FOUND_IT
         return BAD_USAGE
 
@@ -203,6 +204,8 @@ def open_path(path: str | None) -> Iterator[Store]:
     """The store that PATH names. Raises ``StoreError``."""
     if path != "-":
         with stores.open_store(found(path)) as store:
+            for line in others_words(path, store):
+                Page(sys.stderr, "auto").line(line)
             yield store
         return
     folder = tempfile.mkdtemp(prefix="suture-")
@@ -228,6 +231,28 @@ def found(path: str | None) -> Path:
     if not known:
         raise StoreError("missing", "opencode.db", "No database of opencode was found on this machine.", "Name one.")
     return known[0]
+
+
+def others_words(path: str | None, opened: Store) -> list[str]:
+    """What is said of stores beside the one that was opened, where no file was named: one of them may be the one that
+    was meant."""
+    if path is not None and not Path(path).is_dir():
+        return []
+    known = stores.discover() if path is None else stores.beside(Path(path))
+    others = [one for one in known if one.resolve() != opened.path.resolve()]
+    if not others:
+        return []
+    named = (f"  {one} ({_held(one)})" for one in others)
+    return [f"This is {opened.path}. Other stores are here too; name one to look into it:", *named]
+
+
+def _held(path: Path) -> str:
+    try:
+        with stores.open_store(path) as store:
+            count = len(store.session_ids())
+    except StoreError as problem:
+        return problem.words
+    return f"{count:,} session{'' if count == 1 else 's'}"
 
 
 def one_session(store: Store, named: Sequence[str]) -> str:

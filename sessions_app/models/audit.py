@@ -15,6 +15,7 @@ ACTIONS: Mapping[str, str] = {
     "source.deleted": "{actor} deleted {name} and everything imported from it",
     "source.recovered": "{actor} recovered the damaged {name} into a new file; {lost} rows are lost",
     "source.tidied": "{actor} took {count} rows that belong nowhere out of {name}",
+    "source.relinked": "{actor} filed {count} sessions of {name} under {new}, which was {old}",
     "source.adopted": "{actor} brought {count} sessions of {name} into {into}",
     "import.cancelled": "{actor} cancelled the import of {name}",
     "repair.applied": "{actor} repaired {session}: {changes} rows changed",

@@ -16,6 +16,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from sessions_app.domain.patience import go_on, paced
 from sessions_app.models import Message, Part, Session
 
 from .outline import Outline
@@ -107,7 +108,7 @@ def session_search(session: Session, outline: Outline, text: str) -> tuple[Hit, 
     if not phrase.text:
         return ()
     hits: list[Hit] = []
-    for stored_id, value in _candidates(session, phrase):
+    for stored_id, value in paced(_candidates(session, phrase)):
         if stored_id in outline.places and (hit := _hit(stored_id, value, phrase)):
             turn, position = outline.places[stored_id]
             hits.append(Hit(hit.at, hit.before, hit.found, hit.after, turn, position))
@@ -164,6 +165,7 @@ def _in_sessions(chunk: list[int], phrase: Phrase) -> list[SessionHit]:
         rows = model._default_manager.filter(more, phrase.held("data"), session__in=chunk)
         chosen = rows.order_by("session_id", "position").only("session_id", "stored_id", "data", "encoding")
         for row in chosen.iterator(chunk_size=200):
+            go_on()
             if row.session_id in first:
                 continue
             for stored_id, value in _pieces(row) if isinstance(row, Message) else [(row.stored_id, row.value)]:

@@ -20,6 +20,7 @@ __all__ = [
     "Outline",
     "PartRow",
     "TurnBlock",
+    "TurnHead",
     "Window",
     "part_value",
     "session_outline",

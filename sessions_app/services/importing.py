@@ -19,6 +19,7 @@ from django.db.models import Count, Q, Sum
 from sessions_app import stores
 from sessions_app.domain import values
 from sessions_app.domain.model import Row
+from sessions_app.domain.patience import unlimited
 from sessions_app.domain.rules import Facts
 from sessions_app.models import ImportJob, Session, Source
 from sessions_app.services.storefacts import is_native, store_damage, store_facts
@@ -100,7 +101,8 @@ def import_run(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
 def source_delete(*, source: Source, actor: str, now: datetime, face: str = "web") -> None:
     """Delete what was imported from a source for good; of an upload also the stored copy. An attached file itself is
     left alone."""
-    source_purge(source=source)
+    with unlimited():
+        source_purge(source=source)
     source_audit(action="source.deleted", source=source, actor=actor, face=face, now=now)
     source.delete()
 
@@ -140,12 +142,12 @@ def _chunk(job: ImportJob, clock: Clock, deadline: float) -> bool:
             waiting: list[int] = []
             read = 0
             while not job_keep(job, clock(), "parts", "done", "failed"):
-                if read and time.monotonic() >= deadline:  # opening alone may take longer; else nothing is ever read
-                    return True
-                read += 1
                 session = _next(job, waiting)
                 if session is None:
                     return _finish(job, ImportJob.State.DONE, clock)
+                if read and time.monotonic() >= deadline:  # opening alone may take longer; else nothing is ever read
+                    return True
+                read += 1
                 _read(session, job, store, facts, clock)
     except StoreError as problem:
         if problem.kind in BUSY:

@@ -16,6 +16,7 @@ from sessions_app.domain import bodies, dialects, model, planning, rowdoc, value
 from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.locate import locate
 from sessions_app.domain.model import SessionRows
+from sessions_app.domain.patience import unlimited
 from sessions_app.domain.processor.events import UNCOUNTED, Failure, StreamFailed, Usage
 from sessions_app.domain.processor.requests import least_output, request_body
 from sessions_app.domain.wire.lowered import LoweringError
@@ -126,6 +127,7 @@ def probe_prepare(*, rows: SessionRows, options: ProbeOptions) -> Prepared:
     return Prepared(target, reached, sent, rowdoc.rows_hash(rows), options.as_stored, decoded)
 
 
+@unlimited()
 def probe_send(*, prepared: Prepared) -> Answered:
     """Send it, once, and wait for the answer. Raises ``ProbeRefused`` where nothing can be sent."""
     seconds = settings.SUTURE_PROBE_SECONDS
@@ -178,6 +180,7 @@ def session_prepare(*, session: Session, options: ProbeOptions, now: datetime) -
     return probe_prepare(rows=session_rows(session), options=options)
 
 
+@unlimited()
 def probe_keep(*, session: Session, prepared: Prepared, answered: Answered, actor: Actor, now: datetime) -> Probe:
     """Write the answer into the session's history."""
     probe = Probe.objects.create(

@@ -49,6 +49,23 @@ REPAIR: Mapping[str, Answer] = MappingProxyType(
 """Kinds of ``RepairRefused``, ``HandBackRefused`` and ``BulkRefused``."""
 
 BUSY_WORDS = "Suture's own database is busy: another process writes to it. Nothing was changed; try again in a moment."
+AWAY_WORDS = "Suture's own database cannot be reached. Nothing was changed; its operator can look whether it runs."
+_TROUBLE = {
+    "is locked": BUSY_WORDS,
+    "connection": AWAY_WORDS,
+    "database system is": AWAY_WORDS,
+    "resolve": AWAY_WORDS,
+    "unable to open database file": AWAY_WORDS,
+}
+"""What SQLite and PostgreSQL say when they do not answer, in part."""
+
+
+def out_of_time_words(seconds: float) -> str:
+    """A request was stopped since its time was over (domain/patience.py); 503."""
+    return (
+        f"This takes longer than the {seconds:g} seconds that a request is given, and was stopped; nothing is left half"
+        " done. Ask for less at once, or use the command line, which has no such limit."
+    )
 
 
 def store_answer(kind: str) -> Answer:
@@ -61,6 +78,9 @@ def repair_answer(kind: str, cause: str = "") -> Answer:
     return store_answer(cause) if kind == "store" and cause else REPAIR.get(kind, Answer(409, REFUSED))
 
 
-def own_database_busy(error: BaseException) -> bool:
-    """It says that Suture's own database is locked, and not a store (whose errors are ``StoreError``)."""
-    return type(error).__name__ == "OperationalError" and "is locked" in str(error)
+def own_database_trouble(error: BaseException) -> str:
+    """Words where it says that Suture's own database is locked or away, and not a store (whose errors are
+    ``StoreError``); "" where it is something else."""
+    if type(error).__name__ not in ("OperationalError", "InterfaceError"):
+        return ""
+    return next((words for sign, words in _TROUBLE.items() if sign in str(error)), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -9,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from django.db import transaction
+from django.db import connection, transaction
 
 from sessions_app.domain import dialects, values
 from sessions_app.domain import model as domain
@@ -94,33 +95,35 @@ def target_document(target: Target) -> dict[str, Any]:
     return document
 
 
+_FINDING = ("rule", "severity", "safety", "messages", "parts", "summary", "details", "position")
+
+
 def _findings_write(session: Session, findings: list[DomainFinding]) -> set[str]:
     """Findings that are found again keep their primary key. Returns the rules of those that were there."""
     known = dict(Finding.objects.filter(session=session).values_list("key", "rule"))
     made = {
-        values.key(finding.key): Finding(
-            session=session,
-            key=values.key(finding.key),
-            rule=finding.rule,
-            severity=finding.severity,
-            safety=finding.safety,
-            messages=values.plain(finding.messages),
-            parts=values.plain(finding.parts),
-            summary=values.shown(finding.summary),
-            details=values.plain(dict(finding.details)),
-            position=position,
+        values.key(finding.key): (
+            finding.rule,
+            finding.severity,
+            finding.safety,
+            json.dumps(values.plain(finding.messages)),
+            json.dumps(values.plain(finding.parts)),
+            values.shown(finding.summary),
+            json.dumps(values.plain(dict(finding.details))),
+            position,
         )
         for position, finding in enumerate(findings)
     }
-    if gone := known.keys() - made.keys():
-        Finding.objects.filter(session=session, key__in=gone).delete()
-    Finding.objects.bulk_create(
-        made.values(),
-        batch_size=500,
-        update_conflicts=True,
-        unique_fields=("session", "key"),
-        update_fields=("rule", "severity", "safety", "messages", "parts", "summary", "details", "position"),
-    )
+    gone = [key for key in known if key not in made]
+    for start in range(0, len(gone), 500):
+        Finding.objects.filter(session=session, key__in=gone[start : start + 500]).delete()
+    table = connection.ops.quote_name(Finding._meta.db_table)
+    columns = ", ".join(connection.ops.quote_name(name) for name in ("session_id", "key", *_FINDING))
+    marks = ", ".join(["%s"] * (2 + len(_FINDING)))
+    follow = ", ".join(f"{name} = excluded.{name}" for name in map(connection.ops.quote_name, _FINDING))
+    put = f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT (session_id, key) DO UPDATE SET {follow}"
+    with connection.cursor() as cursor:  # a session may have tens of thousands: model objects would take most of a scan
+        cursor.executemany(put, [(session.pk, key, *row) for key, row in made.items()])
     return set(known.values())
 
 

@@ -21,7 +21,7 @@ from .base import About, Applied, Changes, Mark, Problem, Store, StoreError, Sto
 from .changes import Difference, GuardRefused
 from .exportstore import ExportStore
 from .holders import Holder
-from .locations import databases_in, discover
+from .locations import beside, discover
 from .rowstore import RowStore
 from .sqlite import SqliteStore
 from .storagefiles import is_storage
@@ -45,6 +45,7 @@ __all__ = [
     "StoreError",
     "StoreKind",
     "StoreType",
+    "beside",
     "discover",
     "find_inside",
     "open_bytes",
@@ -140,11 +141,10 @@ def _open_folder(path: Path, kind: StoreKind | None) -> Store:
     if not os.access(path, os.R_OK | os.X_OK):
         raise StoreError("permission", path, "The folder cannot be read.", "Check its permissions.")
     if kind in (None, "sqlite"):
-        for folder in (path, path / "opencode"):
-            found = databases_in(folder)
-            if found:
-                return SqliteStore(found[0])
-    for folder in (path, path / "storage", path / "opencode" / "storage"):
+        found = [one for one in beside(path) if one.is_file()]
+        if found:
+            return SqliteStore(found[0])
+    for folder in (path, *beside(path)):
         if is_storage(folder):
             return StorageStore(folder)
     if (known := _type_of(path, "", kind)) is not None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, Protocol, cast
 
+from sessions_app.domain.patience import go_on
+
 from .ground import StoreError
 
 _CHUNK = 1 << 20
@@ -58,6 +60,7 @@ class _Meter:
         self.add(0)
 
     def add(self, count: int) -> None:
+        go_on()
         self.size += count
         if self.size > self.limits.bytes:
             words = f"The archive unpacks to more than {self.limits.bytes:,} bytes."

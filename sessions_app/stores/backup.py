@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
+from sessions_app.domain.patience import go_on
+
 from .atomic import sync_directory
 from .ground import StoreError
 from .holders import database_files, holders
@@ -273,6 +275,7 @@ def _deadline(path: Path, seconds: float) -> Callable[[int, int, int], None]:
     end = time.monotonic() + seconds
 
     def progress(status: int, remaining: int, total: int) -> None:
+        go_on()
         if time.monotonic() > end:
             raise StoreError(
                 "busy",

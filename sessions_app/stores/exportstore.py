@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sessions_app.domain.dialects import apply
 from sessions_app.domain.jsontext import Member, NotJson, items, members, value_end, with_members, without
 from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.patience import go_on
 from sessions_app.domain.repair import RowChange
 
 from . import infocolumns
@@ -168,6 +169,7 @@ class _Reader:
         return found
 
     def _message(self, text: str, at: int) -> tuple[_Message, int]:
+        go_on()
         where = f"messages[{self.count}]"
         self.count += 1
         if not text.startswith("{", at):

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from sessions_app.domain.patience import go_on
+
 from . import MAX_TEXT_BYTES, find_inside, open_store
 from .archive import ArchiveLimits, is_archive, unpack
 from .ground import StoreError, StoreKind
@@ -269,6 +271,7 @@ def _copy(source: Readable, dest: Path, limit: int, name: str, head: bytes) -> t
     with os.fdopen(handle, "wb") as out:
         out.write(head)
         while chunk := source.read(_CHUNK):
+            go_on()
             size += len(chunk)
             if size > limit:
                 raise StoreError(

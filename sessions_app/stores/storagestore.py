@@ -13,6 +13,7 @@ from typing import Any
 
 from sessions_app.domain.jsontext import NotJson, encoded, members, skip_space, with_members
 from sessions_app.domain.model import V1, DialectName, Row, SessionRows
+from sessions_app.domain.patience import paced
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 
@@ -75,11 +76,11 @@ class StorageStore(Store):
         session = self._session_row(session_id, files[session_id], found)
         messages: list[Row] = []
         time = 0
-        for path in json_files(self.root / "message" / session_id):
+        for path in paced(json_files(self.root / "message" / session_id)):
             messages.append(self._row_of("message", path, {"session_id": session_id, "time": time}, found))
             time = messages[-1]["time_created"]
         parts: list[Row] = []
-        for message in messages:
+        for message in paced(messages):
             parts += self._parts(message["id"], session_id, message["time_created"], found)
         for stray in self._stray_parts().get(session_id, ()):
             parts += self._parts(stray, session_id, 0, found)

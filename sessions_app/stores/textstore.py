@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.dialects import dialects
 from sessions_app.domain.jsontext import decoded, encoded
 from sessions_app.domain.model import DialectName, Row, SessionRows
@@ -31,7 +32,7 @@ class TextStore(Store):
         self.writable = on_disk
         self.loaded: dict[str, SessionRows] = {}
         self._index: dict[tuple[str, Any], Row] = {}
-        self._load(text)
+        undisturbed(self._load)(text)
 
     @abstractmethod
     def _load(self, text: str) -> None:
@@ -93,7 +94,7 @@ class TextStore(Store):
         self.loaded = {}
         self._index = {}
         self.problems = []
-        self._load(text)
+        undisturbed(self._load)(text)
         return 0.0
 
     def _check_unchanged(self) -> None:

@@ -14,6 +14,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.domain.model import Row
+from sessions_app.domain.patience import paced
 from sessions_app.domain.repair import RowChange
 
 from .text import masked, plain
@@ -84,7 +85,7 @@ def _block_lines(before: list[Block], after: list[Block]) -> Iterator[Line]:
     steps = difflib.SequenceMatcher(None, old, new).get_opcodes()
     if len(steps) == 1 and steps[0][0] == "equal":
         return
-    for number, (kind, a1, a2, b1, b2) in enumerate(steps):
+    for number, (kind, a1, a2, b1, b2) in enumerate(paced(steps)):
         gone = [line for block in before[a1:a2] for line in block]
         if kind == "equal":
             yield from _unchanged(gone, CONTEXT if number else 0, CONTEXT if number < len(steps) - 1 else 0)
@@ -164,7 +165,7 @@ def _groups(matcher: difflib.SequenceMatcher[str], length: int) -> Iterator[list
 
 
 def _replaced(gone: list[str], come: list[str]) -> Iterator[Line]:
-    for left, right in zip(gone, come, strict=False):
+    for left, right in paced(zip(gone, come, strict=False)):
         yield Line("changed", *_words(_clean(left), _clean(right)))
     paired = min(len(gone), len(come))
     for line in gone[paired:]:

@@ -21,6 +21,8 @@ PRINTED = 4_000
 """Characters of one text on paper."""
 WRITTEN = 100_000
 """Characters of one text in Markdown."""
+WINDOW = 2_000
+"""Parts that are read at once: each reading looks through the whole outline."""
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -92,7 +94,7 @@ def markdown(session: Session, detail: SessionDetail, outline: Outline) -> Itera
     yield "".join(lines) or "None.\n"
     start = 0
     while start < outline.parts:
-        window = timeline_window(session, outline, since=start)
+        window = timeline_window(session, outline, since=start, limit=WINDOW)
         for turn in window.turns:
             yield from _turn(turn)
         if window.end <= start:

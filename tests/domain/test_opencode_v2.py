@@ -10,6 +10,7 @@ import pytest
 
 from sessions_app.domain import dialects, jsjson
 from sessions_app.domain.dialects.opencode_v2 import compile_operations, decode_messages
+from sessions_app.domain.dialects.opencode_v2.shape import Mismatch, struct, text
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import Message, OtherPart, ReasoningPart, Row, SessionRows, TextPart, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, Operation, OperationError
@@ -330,3 +331,12 @@ def test_the_clients_own_rows_decode_and_its_duplicate_is_collapsed() -> None:
 def calls(lowered: Lowered) -> list[str]:
     parts = [part for message in lowered.messages for part in message["content"]]
     return [part["id"] for part in parts if part["type"] == "tool-call"]
+
+
+def test_of_several_faults_in_optional_fields_the_first_declared_is_named_in_every_process() -> None:
+    names = [f"field{number}" for number in range(12)]
+    for turn in range(12):
+        declared = [*names[turn:], *names[:turn]]
+        with pytest.raises(Mismatch) as caught:
+            struct({}, dict.fromkeys(declared, text))(dict.fromkeys(names, 1))
+        assert caught.value.path == (declared[0],)

@@ -19,7 +19,7 @@ from tests.client.opencode import Client
 from tests.client.provider import ANSWER, Provider
 from tests.paths import CORPUS
 
-from .sqlite import PROGRAM, run
+from .sqlite import PROGRAM, change, run
 
 __all__ = ["opencode", "strict"]
 
@@ -168,6 +168,59 @@ def test_a_recovered_database_opens(suture, opencode: Client, strict: Provider, 
 
     assert done.code == 0, done.out
     assert ANSWER in run_.output
+
+
+def test_a_moved_folder_goes_on_where_it_is_now(suture, opencode: Client, strict: Provider, tmp_path: Path) -> None:
+    session = opencode.take(CORPUS / "clean.db")
+    repository(opencode.project)
+    listed(opencode)
+    suture("relink", opencode.database, "--session", session)
+    there = Client(opencode.home, opencode.project.rename(tmp_path / "elsewhere"))
+
+    done = suture("relink", there.database, "--from", opencode.project, "--to", there.project, "--json").json
+    run_ = there.go_on(session)
+
+    assert len(done["repairs"]) == 1 and done["projects"], "the client was not started there yet"
+    assert session in listed(there)
+    assert ANSWER in run_.output, run_.output
+    assert [request.error for request in strict.turns()] == [None]
+
+
+def test_a_session_made_from_its_events_goes_on(suture, opencode: Client, strict: Provider) -> None:
+    session = opencode.take(CORPUS / "clean.db")
+    for table in ("part", "message", "session"):
+        change(opencode.database, f"DELETE FROM {table}")
+    before = listed(opencode)
+
+    done = suture("adopt", opencode.database, "--into", opencode.database, "--json").json["sessions"]
+    filed = suture("relink", opencode.database, "--session", session, "--directory", opencode.project)
+    run_ = opencode.go_on(session)
+
+    assert session not in before
+    assert [(one["outcome"], one["messages"], one["parts"]) for one in done] == [("adopted", 3, 9)]
+    assert filed.code == 0, filed.err
+    assert ANSWER in run_.output, run_.output
+    assert [request.error for request in strict.turns()] == [None]
+
+
+def test_a_session_without_its_patches_is_exported_and_goes_on(
+    suture, opencode: Client, strict: Provider, tmp_path: Path
+) -> None:
+    session = opencode.take(CORPUS / "clean.db")
+    change(
+        opencode.database,
+        "UPDATE message SET data = json_set(data, '$.summary', json(?)) WHERE json_extract(data, '$.role') = 'user'",
+        json.dumps({"diffs": [{"file": "a.js", "patch": "+x" * 100_000, "additions": 1, "deletions": 0}]}),
+    )
+
+    done = suture("repair", opencode.database, "--session", session)
+    export = json.loads(opencode.export(session, tmp_path / "export.json").read_text("utf-8"))
+    run_ = opencode.go_on(session)
+
+    assert done.code == 0, done.err
+    [diff] = export["messages"][0]["info"]["summary"]["diffs"]
+    assert diff == {"file": "a.js", "patch": "", "additions": 1, "deletions": 0}
+    assert ANSWER in run_.output, run_.output
 
 
 def repository(folder: Path) -> None:

@@ -132,9 +132,21 @@ def test_a_path_that_does_not_fit_is_set_to_what_the_client_computes() -> None:
     assert repaired(hidden(path="other")).rows.session["path"] == "src"
 
 
+def test_an_empty_path_hides_a_session_that_belongs_to_no_project() -> None:
+    """Measured with the real client's ``GET /session?path=``, which lists one of three."""
+    for path in ("", None, "other"):
+        session = hidden(project_id="global", directory="/workspace", path=path)
+        assert codes(session) == {"hidden-path"}
+        assert repaired(session).rows.session["path"] == "workspace"
+    assert not codes(hidden(project_id="global", directory="/workspace", path="workspace"))
+    assert not codes(hidden(project_id="global", directory="/", path=""))
+    assert "hidden-path" not in codes(hidden(project_id="global", path=None)), "its project is at fault"
+
+
 def test_a_missing_directory_is_a_fault_only_in_its_native_place() -> None:
     facts = Facts(native=True, directories={"/d/src": False})
-    assert "hidden-directory" in codes(hidden(), facts=facts)
+    finding = found(hidden(), "hidden-directory", facts=facts)
+    assert finding.severity == "info" and not finding.choices, "nothing that Suture knows would clear it"
     assert "hidden-directory" not in codes(hidden(), facts=Facts(directories={"/d/src": False}))
 
 

@@ -52,6 +52,7 @@ API: dict[str, tuple[Scope, Any]] = {
     "POST sources/{number}/recover": (ADMINISTER, {}),
     "POST sources/{number}/tidy": (REPAIR, {}),
     "POST sources/{number}/adopt": (REPAIR, {"into": 0}),
+    "POST sources/{number}/relink": (REPAIR, {"from": "/a", "to": "/b"}),
     "GET sessions": (READ, None),
     "GET sessions/{sid}": (READ, None),
     "GET sessions/{sid}/findings": (READ, None),
@@ -103,7 +104,15 @@ WEB: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         (
             *("probe", "compact", "compact-cancel", "compact-apply", "finding-ignore", "finding-mind", "part-reveal"),
-            *("source-tidy", "source-adopt", "repair-undo", "bulk-start", "batch-cancel", "batch-undo"),
+            *(
+                "source-tidy",
+                "source-adopt",
+                "source-relink",
+                "repair-undo",
+                "bulk-start",
+                "batch-cancel",
+                "batch-undo",
+            ),
             "batch-retry",
         ),
         ("POST", MEND),

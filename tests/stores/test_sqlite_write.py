@@ -518,6 +518,28 @@ def test_a_thousand_rows_keep_others_waiting_for_well_under_a_second(tmp_path: P
     assert done.seconds < 0.8
 
 
+LOOKER = LOCKER.replace("BEGIN IMMEDIATE", "SELECT count(*) FROM part")
+
+
+def test_a_long_repair_is_written_only_where_nobody_else_would_wait_for_it(
+    tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessions_app.stores.sqlite.writer.LOCK_SECONDS", 0.0)
+    path = tmp_path / "x.db"
+    make_store(path, sessions=1, turns=115)
+    before = newest(path)
+    changes = [replaced(row, data="{}") for row in before.parts]
+
+    with beside(LOOKER, path), open_store(path) as store, pytest.raises(StoreError) as caught:
+        store.apply(changes, journal=journal)
+    assert caught.value.kind == "too-long"
+    assert newest(path).parts == before.parts
+
+    with open_store(path) as store:
+        store.apply(changes, journal=journal)
+    assert {row["data"] for row in newest(path).parts} == {"{}"}
+
+
 def test_a_plan_of_several_rounds_is_written_as_one_change_per_row(database: Path, journal: Journal) -> None:
     rows = newest(database)
     part = rows.parts[0]

@@ -44,7 +44,7 @@ POST_ONLY = {
     "finding-mind",
     "part-reveal",
 }
-BOTH = {"account", "locate", "located", "bulk", "repair", "relink", "source-adopt"}
+BOTH = {"account", "locate", "located", "bulk", "repair", "relink", "source-adopt", "source-relink"}
 """GET shows, POST does."""
 NOTHING_THERE = {
     "session_id": 10**9,

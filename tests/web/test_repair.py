@@ -295,3 +295,13 @@ def test_a_rule_that_nobody_knows_is_told_and_nothing_is_planned(alice: Client, 
     assert answer.status_code == 422
     assert "did you mean duplicate-call-id-in-message" in page
     assert "After this repair" not in page
+
+
+def test_the_history_lists_the_full_backups_and_how_each_is_put_back(alice: Client, blocked: Session) -> None:
+    assert "Full backups" not in alice.get("/repairs/").html
+    alice.post(f"/sessions/{blocked.pk}/repair/", {"reason": "x"})
+    backup = Repair.objects.get().backup_path
+
+    page = alice.get("/repairs/").html
+
+    assert f"suture restore {backup} {blocked.source.path}" in page

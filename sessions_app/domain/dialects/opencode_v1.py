@@ -27,6 +27,7 @@ from sessions_app.domain.model import (
     TextPart,
     ToolPart,
 )
+from sessions_app.domain.patience import paced
 from sessions_app.domain.repair import Operation, OperationError, RowChange
 from sessions_app.domain.rowcodec import to_text
 
@@ -69,10 +70,10 @@ def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
     """The messages of tables ``message`` and ``part`` in order, and what is wrong with single rows. Nothing is left
     out."""
     faults: list[RowFault] = []
-    messages = [_message(row, faults) for row in rows.messages]
+    messages = [_message(row, faults) for row in paced(rows.messages)]
     messages.sort(key=lambda message: (message.time_created, message.id))
     by_id = {message.id: message for message in messages}
-    for row in in_part_order(rows.parts):
+    for row in paced(in_part_order(rows.parts)):
         owner = by_id.get(row.get("message_id", ""))
         if owner is not None:
             part = _part(row, len(owner.parts))

@@ -7,6 +7,7 @@ from typing import Any
 
 from sessions_app.domain import jsonedit
 from sessions_app.domain.model import Row
+from sessions_app.domain.patience import go_on
 from sessions_app.domain.repair import Edit, OperationError, RowChange
 from sessions_app.domain.rowcodec import to_text
 
@@ -25,6 +26,7 @@ def edited_data(row: Row, edits: Iterable[Edit]) -> Row:
     edits = tuple(edits)
     if not edits:
         return row
+    go_on()
     raw = row.get("data")
     try:
         if isinstance(raw, bytes):

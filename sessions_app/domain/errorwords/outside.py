@@ -30,7 +30,7 @@ OUTSIDE: tuple[Words, ...] = (
         _MIGRATION,
         r"no such (column|table)|has no column named|duplicate column name|(table|index) \S+ already exists",
         r"failed to run (the )?(query|data migrations?|migrations?)|migration (\S+ )?(failed|error)"
-        r"|__drizzle_migrations|cannot migrate",
+        r"|__drizzle_migrations|cannot migrate|not empty and has no session table|does not match any known migration",
         r"without matching durable events|database (is newer|version|schema).{0,60}(newer|version|mismatch|than)"
         r"|schema version|malformed database schema|database schema has changed|migrating database",
     ),

@@ -26,6 +26,7 @@ from sessions_app.domain.model import (
     TextPart,
     ToolPart,
 )
+from sessions_app.domain.patience import paced
 from sessions_app.domain.wire.lowered import NOBODY, CanonicalMessage, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.target import Target
 
@@ -60,7 +61,7 @@ def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt
             raise LoweringError("corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id))
     messages = replayed(session)
     lowering = _Lowering(target, repairs)
-    for message in messages:
+    for message in paced(messages):
         lowering.add(message)
     if next_prompt is not None:
         lowering.prompt(next_prompt, _was_plan(messages))

@@ -9,6 +9,7 @@ from typing import Any
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.dialects.opencode_v2.shape import Mismatch
 from sessions_app.domain.model import Message, Session
+from sessions_app.domain.patience import paced
 from sessions_app.domain.wire.lowered import NOBODY, CanonicalMessage, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.target import Target
 
@@ -91,7 +92,7 @@ def lower_messages(messages: Sequence[Message], target: Target, repairs: bool = 
     key = target.metadata_key or _STATE_KEYS.get(target.provider, target.provider)
     call = Call(target, target.provider, target.model, key, repairs)
     lowered = Lowered([], [])
-    for message in messages:
+    for message in paced(messages):
         if message.kind == "assistant":
             lower_assistant(message, call.provider, call.model, call.key, repairs, lowered)
         else:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from sessions_app.domain.collector import undisturbed
+from sessions_app.domain.patience import go_on
 from sessions_app.domain.protocols.table import WireRule
 from sessions_app.domain.wire.lowered import Body, Lowered, Provenance
 from sessions_app.domain.wire.names import ProtocolName
@@ -75,6 +76,7 @@ def judge(body: Body, target: Target) -> Verdict:
     The body must already end in the prompt that would be sent ("continue", docs/contract/design.md#verdict), so that
     tail rules speak of the request.
     """
+    go_on()
     protocol = REGISTRY[target.protocol]
     found = protocol.check(body.body, target, body.provenance)
     violations = tuple(violation for violation in found if violation.certainty != "uncertain")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from sessions_app.domain.dialects import dialect_of
+from sessions_app.domain.patience import go_on, paced
 
 from . import (  # noqa: F401 (importing a family registers its rules)
     attempts,
@@ -17,6 +18,7 @@ from . import (  # noqa: F401 (importing a family registers its rules)
     content,
     counters,
     dangling,
+    diffs,
     hidden,
     media,
     order,
@@ -52,7 +54,8 @@ def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding
     for code, rule in REGISTRY.items():
         if code in rules and (valid is None or code in valid):
             context.rule = code
-            for finding in rule.find(context):
+            go_on()
+            for finding in paced(rule.find(context)):
                 found.setdefault(finding.key, finding)
     return sparing(context, list(found.values()))
 

@@ -62,6 +62,21 @@ def project_at(directory: str, projects: Iterable[Row]) -> tuple[Row, str] | Non
     return None if best is None else best[2:]
 
 
+def moved_to(row: Row, projects: Iterable[Row]) -> str:
+    """Where a session's directory is now that the folder of its project was moved: at its path in the project's
+    worktree. "" where a worktree holds it, or its project has none."""
+    projects, directory, path = list(projects), row.get("directory"), row.get("path")
+    own = next((project for project in projects if project.get("id") == row.get("project_id")), None)
+    if own is None or own.get("id") == GLOBAL or not isinstance(directory, str) or project_at(directory, projects):
+        return ""
+    place = next(iter(worktrees(own)), "")
+    return _at_path(place, path) if place else ""
+
+
+def _at_path(worktree: str, path: object) -> str:
+    return f"{worktree}/{path}" if isinstance(path, str) and path else worktree
+
+
 def _directory(context: Context) -> str:
     value = context.row.get("directory")
     return value.rstrip("/") if isinstance(value, str) else ""
@@ -106,8 +121,7 @@ def find_directory(context: Context) -> Iterator[Finding]:
     places = worktrees(own) if own else []
     details = {"directory": directory, "worktrees": places}
     if places and not any(inside(directory, place) for place in places):
-        path = context.row.get("path")
-        new = f"{places[0]}/{path}" if isinstance(path, str) and path else places[0]
+        new = _at_path(places[0], context.row.get("path"))
         columns = _with_path(context, {"directory": new}, new, places[0])
         yield context.finding(
             f"The session's directory {directory} is not in its project's worktree",
@@ -115,24 +129,36 @@ def find_directory(context: Context) -> Iterator[Finding]:
             details=details,
         )
     elif gone:
-        yield context.finding(f"The session's directory {directory} does not exist", details=details)
+        words = f"The session's directory {directory} does not exist"
+        yield context.finding(words, details=details, severity="info")  # where it went is not known
 
 
 @rule("hidden-path", severity="at-risk", safety="lossy")
 def find_path(context: Context) -> Iterator[Finding]:
-    """``session.path`` does not say where the directory lies in the worktree."""
-    own, directory, path = _own(context), _directory(context), context.row.get("path")
-    if own is None or not isinstance(path, str) or not path:
+    """``session.path`` does not say where the directory lies in the worktree; none at all says nothing."""
+    own, directory = _own(context), _directory(context)
+    if own is None or "path" not in context.row:
         return
-    places = [place for place in worktrees(own) if inside(directory, place)]
-    if not places or path in [relative(directory, place) for place in places]:
+    path = context.row["path"] or ""
+    if not path and (context.v2 or own.get("id") != GLOBAL):
+        return  # the V2 line lists by project and directory; a project's worktree lists all of its sessions
+    places = [place for place in _roots(context, own) if inside(directory, place)]
+    if not isinstance(path, str) or not places or path in [relative(directory, place) for place in places]:
         return
     right = relative(directory, max(places, key=len))
+    says = f"path is {path!r}" if path else "path is empty"
     yield context.finding(
-        f"The session's path is {path!r}, but its directory lies at {right!r} in the worktree",
+        f"The session's {says}, but its directory lies at {right!r} in the worktree",
         lossy("relink", f"Set the path to {right!r}", edit_session({"path": right}, "lists filter by path since 1.18")),
-        details={"path": path, "should_be": right},
+        details={"path": context.row["path"], "should_be": right},
     )
+
+
+def _roots(context: Context, own: Row) -> list[str]:
+    """What the path of the session is relative to: the worktrees of its project, or the root directory."""
+    if own.get("id") == GLOBAL and home_of(context) is None:
+        return worktrees(own) or [""]
+    return [] if own.get("id") == GLOBAL else worktrees(own)
 
 
 @rule("hidden-archived", severity="at-risk", safety="safe")

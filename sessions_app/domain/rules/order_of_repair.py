@@ -55,6 +55,7 @@ ORDER_OF_REPAIR = (
     "hidden-directory",
     "hidden-path",
     "hidden-archived",
+    "huge-summary-diffs",
     "usage-counters-wrong",
     # What is explained and done by hand, or only where a choice is named.
     "tool-ran-twice",

@@ -16,12 +16,13 @@ from sessions_app.services.repair.clients import named
 
 class Command(SutureCommand):
     help = (
-        "Bring sessions that the client no longer reads (a storage tree of 1.0 or 1.1, an export) into its database."
-        " Undoable."
+        "Bring sessions that the client no longer reads (a storage tree of 1.0 or 1.1, an export) into its database;"
+        " with the database itself as PATH, make sessions anew of which only events are left. Undoable."
     )
     examples = (
         ("suture adopt ~/.local/share/opencode/storage --into opencode.db --dry-run", "what would come over"),
         ("suture adopt old.json --into opencode.db", "bring an export over"),
+        ("suture adopt opencode.db --into opencode.db", "sessions of which only the events are left"),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -57,4 +58,6 @@ class Command(SutureCommand):
                 self.out.rows(left_out, indent=2)
                 if one.repair:
                     self.tell(f"  take it out again with: suture undo {one.repair}")
+            if not outcomes:
+                self.tell("There is no session to bring in.")
         return FOUND_IT if any(one.outcome in ("refused", "unreadable") for one in outcomes) else 0

@@ -6,26 +6,26 @@ from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
-from sessions_app.domain.handback.relink import relink_operations
-from sessions_app.domain.model import SessionRows
-from sessions_app.domain.repair import Operation, OperationError
-from sessions_app.domain.wish import Wish
+from sessions_app.domain.handback.relink import Move, whole_path
+from sessions_app.domain.repair import RowChange
 from sessions_app.management.base import FOUND_IT, SutureCommand, open_path, path_argument, session_argument
 from sessions_app.management.printing import Toned, counted
+from sessions_app.services.handback.relinking import Relinking, sessions_relink
 from sessions_app.services.handback.storereport import store_hidden
 from sessions_app.services.repair.bench import OpenStore
-from sessions_app.services.repair.files import file_repair
+from sessions_app.services.repair.clients import named
 from sessions_app.services.storefacts import is_native
-from sessions_app.stores.base import Store
 
 
 class Command(SutureCommand):
     help = (
-        "Show which sessions the client does not list and why; with --session, file one where the client looks for it."
+        "Show which sessions the client does not list and why; with --session, file them where the client looks; with"
+        " --from and --to, all sessions of a folder that was moved."
     )
     examples = (
         ("suture relink", "which sessions are not listed, and why"),
         ("suture relink --session ses_... --directory ~/project", "file one where the client looks for it"),
+        ("suture relink --from /home/ann/old --to /srv/new --dry-run", "the sessions of a folder that was moved"),
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,8 +35,10 @@ class Command(SutureCommand):
             "--directory",
             default="",
             metavar="DIR",
-            help="the folder it belongs to; left out: the one it has",
+            help="the folder they belong to; left out: the one they have, or where their project was moved to",
         )
+        parser.add_argument("--from", dest="old", default="", metavar="OLD", help="a folder that was moved")
+        parser.add_argument("--to", dest="new", default="", metavar="NEW", help="where it is now")
         parser.add_argument("--keep-archived", action="store_true", help="leave archived sessions in the archive")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
@@ -47,41 +49,59 @@ class Command(SutureCommand):
         path: str | None,
         session: list[str],
         directory: str,
+        old: str,
+        new: str,
         keep_archived: bool,
         dry_run: bool,
         json: bool,
         **options: Any,
     ) -> int:
-        now = datetime.now(UTC)
-        if directory and len(session) != 1:
-            raise ValueError("A directory is for one session: name it with --session.")
+        if directory and (old or not session):
+            raise ValueError("A directory is for sessions that are named: name them with --session.")
+        if bool(old) != bool(new):
+            raise ValueError("Name both folders: --from OLD --to NEW.")
+        move = Move.of(old, new) if old else None
         with open_path(path) as store:
-            if not session:
-                return self._hidden(store, native=path != "-" and is_native(store.path), now=now, json=json)
-
-            def ask(rows: SessionRows) -> tuple[Operation, ...]:
-                return relink_operations(rows, directory, unarchive=not keep_archived)
-
-            try:
-                report = file_repair(store=store, wish=Wish(), ask=ask, session_ids=session, now=now, dry_run=dry_run)
-            except OperationError as problem:
-                raise ValueError(str(problem)) from problem
+            whole = OpenStore(store, datetime.now(UTC), path != "-" and is_native(store.path), agents=path != "-")
+            if not session and move is None:
+                return self._hidden(whole, json=json)
+            if whole.holders and not dry_run:
+                self.say(f"{named(whole.holders)} has this file open.")
+            report = sessions_relink(
+                whole=whole,
+                session_ids=session,
+                directory=whole_path(directory) if directory else "",
+                move=move,
+                unarchive=not keep_archived,
+                actor="command",
+                dry_run=dry_run,
+            )
         if json:
             self.result(report.document())
         else:
-            for change in report.changes:
-                assert change.before is not None and change.after is not None
-                for column, value in change.after.items():
-                    if change.before[column] != value:
-                        self.tell(f"{change.key['id']}: {column} {change.before[column]!r} becomes {value!r}")
-            if not report.changes:
-                self.tell("It is filed where its client looks for it.")
-            for repair in report.repairs:
-                self.tell(f"Take it back with: suture undo {repair}")
+            self._in_words(report, old)
         return 0 if all(one.outcome not in ("refused", "unreadable") for one in report.sessions) else FOUND_IT
 
-    def _hidden(self, store: Store, *, native: bool, now: datetime, json: bool) -> int:
-        whole = OpenStore(store, now, native, agents=False)
+    def _in_words(self, report: Relinking, old: str) -> None:
+        for change in report.changes:
+            self._change_in_words(change)
+        for one in report.sessions:
+            if one.outcome == "refused":
+                self.say(f"{one.id}: {one.why}")
+        if not report.sessions:
+            self.tell(f"No session is filed in {old}.")
+        elif not report.changes and all(one.outcome == "nothing" for one in report.sessions):
+            self.tell("It is filed where its client looks for it.")
+        for repair in report.repairs:
+            self.tell(f"Take it back with: suture undo {repair}")
+
+    def _change_in_words(self, change: RowChange) -> None:
+        assert change.before is not None and change.after is not None
+        for column, value in change.after.items():
+            if change.before[column] != value:
+                self.tell(f"{change.key['id']}: {column} {change.before[column]!r} becomes {value!r}")
+
+    def _hidden(self, whole: OpenStore, *, json: bool) -> int:
         hidden: list[dict[str, Any]] = []
         with self.err.progress("Looking"):
             for rows, found in store_hidden(whole=whole):

@@ -1,5 +1,5 @@
-"""Sessions of a storage tree, an export or an older database brought into the database that the client reads now
-(docs/handing-back.md#hidden-sessions).
+"""Sessions of a storage tree, an export or an older database brought into the database that the client reads now, and
+sessions whose row is gone made anew from their events (docs/handing-back.md#hidden-sessions).
 
 Client 1.18.33 does not migrate a tree (docs/contract/formats.md#a2). The rows are inserted as they are, under a guard,
 with a restore point, so that ``undo`` takes them out again. A store of a 2.x client gets no rows of 1.x: its own import
@@ -17,12 +17,14 @@ from sessions_app.domain import dialects, planning
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
 from sessions_app.domain.handback.relink import place_of
 from sessions_app.domain.model import V1, Row, SessionRows
+from sessions_app.domain.patience import paced
 from sessions_app.domain.repair import OperationError, RowChange
 from sessions_app.domain.rules.hidden import GLOBAL
 from sessions_app.domain.wish import Wish
 from sessions_app.services.repair.write import store_write
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.changes import GuardRefused
+from sessions_app.stores.sqlite.events import Gone, gone_sessions, rebuilt
 from sessions_app.stores.sqlite.schema import Table
 from sessions_app.stores.sqlite.store import SqliteStore
 
@@ -72,6 +74,7 @@ def adopt(
 ) -> list[Adopted]:
     """Bring sessions (none named = all) of ``source`` into ``target``, one transaction each, parents first.
 
+    Where both are one database, and for sessions that are named, those are meant of which only the events are left.
     Fields that the client asks for now are filled in from the session; everything else comes as it is. Raises
     ``StoreError`` where the target takes no rows.
     """
@@ -79,9 +82,11 @@ def adopt(
     known = {str(row["id"]) for row in target.sessions()}
     projects = {str(project_id) for (project_id,) in database.query("SELECT id FROM project")}
     outcomes: list[Adopted] = []
-    about = About(actor=actor, reason=f"brought in from {source.path}")
-    for rows in _wanted(source, session_ids, outcomes):
+    itself = same_file(source, target)
+    about = About(actor=actor, reason="made anew from its events" if itself else f"brought in from {source.path}")
+    for rows, unread in paced(_wanted(source, session_ids, outcomes, itself=itself)):
         adopted = _planned(rows, database, known, projects)
+        adopted.left_out += unread
         outcomes.append(adopted)
         if adopted.outcome != "would-adopt":
             continue
@@ -119,19 +124,52 @@ def _writable(target: Store) -> SqliteStore:
     return target
 
 
-def _wanted(source: Store, session_ids: Sequence[str], outcomes: list[Adopted]) -> Iterator[SessionRows]:
+def same_file(source: Store, target: Store) -> bool:
+    """Both are one database."""
+    try:
+        return source.path.samefile(target.path)
+    except OSError:
+        return False
+
+
+type _Wanted = tuple[SessionRows, tuple[LeftOut, ...]]
+"""A session's rows, and the events of it that say nothing."""
+
+
+def _wanted(source: Store, session_ids: Sequence[str], outcomes: list[Adopted], *, itself: bool) -> Iterator[_Wanted]:
     listed = {str(row["id"]): row for row in source.sessions()}
-    missing = [session_id for session_id in session_ids if session_id not in listed]
+    lost = isinstance(source, SqliteStore) and (itself or any(one not in listed for one in session_ids))
+    gone = {one.id: one for one in gone_sessions(source)} if lost and isinstance(source, SqliteStore) else {}
+    missing = [session_id for session_id in session_ids if session_id not in listed and session_id not in gone]
     if missing:
         raise StoreError("no-session", source.path, f"There is no session {missing[0]}.")
-    chosen = [session_id for session_id in listed if not session_ids or session_id in session_ids]
-    for session_id in sorted(chosen, key=lambda one: bool(listed[one].get("parent_id"))):
+    chosen = list(session_ids) or list(gone if itself else listed)
+    for session_id in sorted(chosen, key=lambda one: bool(listed.get(one, {}).get("parent_id"))):
+        title = gone[session_id].title if session_id in gone else str(listed[session_id].get("title") or "")
         try:
-            yield source.read(session_id)
+            if session_id in gone:
+                yield from _from_events(source, gone[session_id], outcomes)
+            else:
+                yield source.read(session_id), ()
         except StoreError as problem:
-            outcomes.append(
-                Adopted(session_id, str(listed[session_id].get("title") or ""), "unreadable", problem.words)
-            )
+            outcomes.append(Adopted(session_id, title, "unreadable", problem.words))
+
+
+def _from_events(source: Store, gone: Gone, outcomes: list[Adopted]) -> Iterator[_Wanted]:
+    assert isinstance(source, SqliteStore)
+    if gone.rows:
+        words = (
+            f"{gone.rows} of its messages and parts are still stored and belong nowhere. Take them out first (on the"
+            " store's page, or sources/{number}/tidy; a restore point keeps them): its events hold them too."
+        )
+        outcomes.append(Adopted(gone.id, gone.title, "refused", words))
+        return
+    if not gone.told:
+        words = "Its events are those of the V2 line, from which Suture makes no rows."
+        outcomes.append(Adopted(gone.id, gone.title, "refused", words))
+        return
+    made = rebuilt(source, gone.id)
+    yield made.rows, tuple(LeftOut("event", event, why) for event, why in made.unread)
 
 
 def _planned(rows: SessionRows, target: SqliteStore, known: set[str], projects: set[str]) -> Adopted:

@@ -1,10 +1,11 @@
-"""What is wrong with a store as a whole: damage, rows that belong nowhere, sessions that its client does not list
-(docs/damaged-stores.md, docs/handing-back.md#hidden-sessions)."""
+"""What is wrong with a store as a whole: damage, rows that belong nowhere, sessions of which only events are left, what
+stops an older client, what fills the file; and sessions that its client does not list (docs/damaged-stores.md,
+docs/handing-back.md#hidden-sessions)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.repair.write import store_write
 from sessions_app.stores.base import About, Store, StoreError
 from sessions_app.stores.sqlite.damage import Check, quick_check
-from sessions_app.stores.sqlite.inspection import ORPHAN_CAP, Orphans, orphans
+from sessions_app.stores.sqlite.events import Gone, gone_sessions
+from sessions_app.stores.sqlite.inspection import ORPHAN_CAP, Orphans, Sizes, orphans, sizes, stopped_at_journal
 from sessions_app.stores.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:  # commands on bare files start without Django
@@ -33,6 +35,16 @@ HIDING = (
     "dangling-child",
 )
 """Rules about sessions that the client's list leaves out, or that hang in the air."""
+STOPPED = (
+    'An older client stopped here: clients of 1.18 up to 1.18.21 say "no such column: name", since the journal of'
+    " migrations has no such column. Upgrade the client (1.18.33 opens it); do not delete the file."
+)
+WAY_OUT = (
+    "Free pages are given back by VACUUM (sqlite3 FILE VACUUM) while every client is closed; of the event log nothing"
+    " is removed by Suture yet."
+)
+BLOATED = 20_000_000
+"""Bytes of events and free pages that are worth a word."""
 STORE_WIDE = (*HIDING, "orphan-row", "usage-counters-wrong", "sqlite-corrupt")
 """Rules whose findings are shown per source."""
 
@@ -63,11 +75,36 @@ class StoreFinding:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """``check`` None: not a database. ``findings``: damage and rows that no session shows."""
+    """``check`` None: not a database. ``findings``: what no session shows. ``gone``: sessions that can be made anew
+    from their events. ``sizes`` None: not measured."""
 
     check: Check | None
     findings: tuple[StoreFinding, ...] = ()
     strays: Orphans = field(default_factory=Orphans)
+    gone: tuple[Gone, ...] = ()
+    sizes: Sizes | None = None
+
+    @property
+    def orphans(self) -> list[StoreFinding]:
+        return [finding for finding in self.findings if finding.rule == "orphan-row"]
+
+    @property
+    def stopped(self) -> str:
+        """What stops an older client at this file, and what to do; "" = nothing that is known."""
+        return next((finding.summary for finding in self.findings if finding.rule == "migration-stopped"), "")
+
+    @property
+    def way_out(self) -> str:
+        return WAY_OUT
+
+    @property
+    def bloated(self) -> bool:
+        return any(finding.rule == "event-log" for finding in self.findings)
+
+    @property
+    def filled_with(self) -> str:
+        """What the file holds, in a sentence; "" where that was not measured."""
+        return size_words(self.sizes) if self.sizes is not None else ""
 
     def document(self) -> dict[str, Any]:
         check = self.check
@@ -87,11 +124,48 @@ def store_report(*, store: Store, seconds: float = 30.0) -> StoreReport:
         words = f"SQLite reports damage: {check.messages[0]}"
         hint = " Only indexes are damaged; they can be made anew from the rows." if check.only_indexes else ""
         found.append(StoreFinding("sqlite-corrupt", "at-risk", words + hint, count=len(check.messages)))
+    strays = _unless_broken(lambda: orphans(store), Orphans())
+    gone: tuple[Gone, ...] = _unless_broken(lambda: gone_sessions(store), ())
+    known = _unless_broken(lambda: sizes(store), None)
+    found += [*_strays(store, strays), *map(_gone, gone)]
+    if _unless_broken(lambda: stopped_at_journal(store), False):
+        found.append(StoreFinding("migration-stopped", "at-risk", STOPPED, "migration", count=1))
+    if known is not None and _bloated(known):
+        words = f"{size_words(known)} {WAY_OUT}" if check.state == "ok" else size_words(known)
+        found.append(StoreFinding("event-log", "info", words, "event", count=known.event_rows))
+    return StoreReport(check, tuple(found), strays, gone, known)
+
+
+def _bloated(known: Sizes) -> bool:
+    """Most of the file is neither sessions nor messages, and that is much."""
+    return known.events + known.free > max(known.file // 2, BLOATED)
+
+
+def size_words(known: Sizes) -> str:
+    """What the file holds, in one sentence."""
+    about = "about " if known.sampled else ""
+    return (
+        f"Of {_megabytes(known.file)} MB, {about}{_megabytes(known.events)} MB are the client's event log"
+        f" ({known.event_rows:,} events) and {_megabytes(known.free)} MB free pages."
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.{0 if size >= 10_000_000 else 1}f}"
+
+
+def _unless_broken[T](look: Callable[[], T], instead: T) -> T:
+    """A damaged file tells what it can."""
     try:
-        strays = orphans(store)
+        return look()
     except StoreError:
-        strays = Orphans()
-    return StoreReport(check, (*found, *_strays(store, strays)), strays)
+        return instead
+
+
+def _gone(one: Gone) -> StoreFinding:
+    way = "suture adopt, with the file itself as --into, makes it anew" if one.told else "of the V2 line, so not read"
+    words = f"The session {one.id} ({one.title[:80]}) has no row any more, but {one.events:,} events of it: {way}"
+    return StoreFinding("session-gone", "at-risk", words, "event", (one.id,), one.events)
 
 
 def strays_changes(*, store: Store) -> tuple[RowChange, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from sessions_app import stores
 from sessions_app.domain.handback.extent import Extent
+from sessions_app.domain.patience import paced
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.wish import Wish
 from sessions_app.services.repair.bench import Bench, OpenStore
@@ -119,7 +120,7 @@ def _planned(
     whole: OpenStore, options: HandOptions, wish: Wish, applied: Mapping[str, Applied], *, undo: bool
 ) -> _Found:
     found = _Found()
-    for session_id in whole.store.session_ids():
+    for session_id in paced(whole.store.session_ids()):
         name = str(session_id)
         try:
             bench = Bench(whole.store.read(session_id), wish, whole)

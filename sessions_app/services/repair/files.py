@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sessions_app.domain.handback.extent import extent
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.repair import Operation, RowChange
+from sessions_app.domain.repair import RowChange
 from sessions_app.domain.scan import scan
 from sessions_app.domain.wish import Wish
 from sessions_app.services.storefacts import is_native
@@ -40,16 +40,15 @@ def file_repair(
     wish: Wish,
     now: datetime,
     session_ids: Sequence[str] = (),
-    ask: Callable[[SessionRows], tuple[Operation, ...]] | None = None,
     actor: str = "command",
     dry_run: bool = False,
     copy: bool = False,
 ) -> FileReport:
     """Repair the sessions named (none = all) in ``store`` itself.
 
-    ``ask``: what was asked for by hand of each session, in place of what the rules plan. ``copy``: the store is a copy
-    made for this, so no journal, backup or look at who has it open. Raises ``StoreError`` where a named session is not
-    there, ``ValueError`` for a target that cannot be read; what goes wrong with one session is in its outcome.
+    ``copy``: the store is a copy made for this, so no journal, backup or look at who has it open. Raises ``StoreError``
+    where a named session is not there, ``ValueError`` for a target that cannot be read; what goes wrong with one
+    session is in its outcome.
     """
     report = FileReport(str(store.path), store.kind, dry_run)
     whole = OpenStore(store, now, native=not copy and is_native(store.path), agents=not copy)
@@ -60,7 +59,7 @@ def file_repair(
         report.sessions.append(outcome)
         if rows is None:
             continue
-        bench = Bench(rows, wish if ask is None else replace(wish, operations=ask(rows)), whole)
+        bench = Bench(rows, wish, whole)
         _tell(outcome, bench)
         changes = bench.plan.changes
         if not changes:

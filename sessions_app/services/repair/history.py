@@ -13,6 +13,7 @@ import structlog
 from django.db import IntegrityError, OperationalError, transaction
 
 from sessions_app.domain import values
+from sessions_app.domain.patience import unlimited
 from sessions_app.domain.repair import RowChange as Change
 from sessions_app.models import Repair, RowChange, Session
 from sessions_app.services.actor import Actor
@@ -63,20 +64,28 @@ def repair_write(
     """Write down what will be done, do it, say that it is done, and bring the mirror to it. ``expect``: stored session
     id -> hash that it must still have. Raises ``RepairRefused``: nothing was written then."""
     with to.together():
-        _written_down(repair, changes, to)
-        _done(repair, changes, to, expect or {}, now)
-        try:
-            once_more(lambda: applied_mark(repair=repair, now=now))
-            mirror_follow(repair=repair, to=to, now=now)
-        except OperationalError:  # the rows are written: the periodic look brings the history to them
-            log.exception("the history could not follow a repair", repair=repair.public_id)
-            repair.verification = {"problem": "Suture's own database is locked; the history follows in a moment."}
+        backup = to.backup(batch=str(repair.batch.public_id) if repair.batch else "")
+        repair.backup_path, repair.backup_note = str(backup.path or ""), backup.skipped
+        with unlimited():
+            _written(repair, changes, to, expect or {}, now)
     return repair
 
 
-def _written_down(repair: Repair, changes: Sequence[Change], to: Destination) -> None:
-    backup = to.backup(batch=str(repair.batch.public_id) if repair.batch else "")
-    repair.backup_path, repair.backup_note = str(backup.path or ""), backup.skipped
+def _written(
+    repair: Repair, changes: Sequence[Change], to: Destination, expect: Mapping[str, str], now: datetime
+) -> None:
+    """From here to the end without a limit of time: what is begun is told whole."""
+    _written_down(repair, changes)
+    _done(repair, changes, to, expect, now)
+    try:
+        once_more(lambda: applied_mark(repair=repair, now=now))
+        mirror_follow(repair=repair, to=to, now=now)
+    except OperationalError:  # the rows are written: the periodic look brings the history to them
+        log.exception("the history could not follow a repair", repair=repair.public_id)
+        repair.verification = {"problem": "Suture's own database is locked; the history follows in a moment."}
+
+
+def _written_down(repair: Repair, changes: Sequence[Change]) -> None:
     repair.change_count = len(changes)
     rows = [RowChange.of(repair, place, change) for place, change in enumerate(changes)]
 

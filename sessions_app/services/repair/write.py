@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sessions_app import stores
+from sessions_app.domain.patience import unlimited
 from sessions_app.domain.repair import RowChange
 from sessions_app.services.datadir import backup_limit, backups_dir, journal_dir
 from sessions_app.stores.backup import Backup, backup_once
@@ -63,5 +64,6 @@ def store_write(
     ``GuardRefused``, ``StoreError``: nothing was written."""
     backup = full_backup(store=store, now=now)
     about = replace(about, repair_id=new_public_id(), backup=str(backup.path or ""))
-    applied = store.apply(changes, journal=journal(now), about=about, expect=expect)
+    with unlimited():
+        applied = store.apply(changes, journal=journal(now), about=about, expect=expect)
     return Written(about.repair_id, backup, applied.changes)

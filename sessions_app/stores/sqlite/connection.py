@@ -13,12 +13,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from sessions_app.domain.patience import go_on, over
 from sessions_app.stores.ground import ErrorKind, StoreError
 
 MAX_VALUE_BYTES = 512 * 1024 * 1024
 """The longest single value that is read; SQLite answers "too big" beyond it."""
 
 BUSY_SECONDS = 3.0
+_BETWEEN = 100_000
+"""Steps of SQLite, a few milliseconds, between two looks at the limit of time (domain/patience.py)."""
 """How long to wait for another process's lock: below the client's own five seconds (docs/contract/formats.md#a7)."""
 
 _LIMITS = {
@@ -84,7 +87,9 @@ _KINDS: dict[int, tuple[ErrorKind, str, str]] = {
 
 
 def explained(error: sqlite3.Error, path: Path) -> StoreError:
-    """A ``StoreError`` with the kind, the words and the next step for what SQLite says."""
+    """A ``StoreError`` with the kind, the words and the next step for what SQLite says. Raises ``OutOfTime``: what it
+    says is that we stopped it."""
+    go_on()
     code = getattr(error, "sqlite_errorcode", None)
     kind, words, next_step = _KINDS.get((code or 0) & 0xFF, _named(str(error)))
     return StoreError(kind, path, f"{words} (SQLite: {error})", next_step)
@@ -170,11 +175,11 @@ def open_writer(path: Path) -> sqlite3.Connection:
 def time_limit(connection: sqlite3.Connection, seconds: float) -> Iterator[None]:
     """Statements inside are interrupted (``SQLITE_INTERRUPT``) when the time is over."""
     end = time.monotonic() + seconds
-    connection.set_progress_handler(lambda: int(time.monotonic() > end), 10_000)
+    connection.set_progress_handler(lambda: int(time.monotonic() > end or over()), 10_000)
     try:
         yield
     finally:
-        connection.set_progress_handler(None, 0)
+        connection.set_progress_handler(over, _BETWEEN)
 
 
 @functools.lru_cache(maxsize=1_000)
@@ -197,6 +202,7 @@ def _opened(path: Path, mode: str) -> sqlite3.Connection:
         if "mode=ro" in mode:
             connection.execute("PRAGMA query_only = ON")
         read_schema(connection)
+        connection.set_progress_handler(over, _BETWEEN)
     except BaseException:
         connection.close()
         raise

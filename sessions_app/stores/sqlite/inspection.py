@@ -29,6 +29,52 @@ class Orphans:
 
 
 @dataclass(frozen=True, slots=True)
+class Sizes:
+    """What a database file is made of, in bytes. ``events``: the client's event log, whose last entries the other
+    tables hold (docs/contract/formats.md#c5), estimated from a sample where ``sampled``; ``free``: pages that hold
+    nothing, which only VACUUM gives back."""
+
+    file: int
+    events: int
+    event_rows: int
+    free: int
+    sampled: bool = False
+
+
+_MEASURED = 256 * 1024**2
+"""The largest file whose event log is read to the end to be measured."""
+_SAMPLE = 2_000
+"""Events that are looked at in a larger one."""
+
+
+def sizes(store: SqliteStore) -> Sizes:
+    """The sizes, in a second or so for any file."""
+    with store.snapshot():
+        (page,), (pages,), (free,) = (
+            store.query(f"PRAGMA {name}")[0] for name in ("page_size", "page_count", "freelist_count")
+        )
+        rows = _count(store, "event")
+        sampled = rows > _SAMPLE and page * pages > _MEASURED
+        each = "SELECT length(CAST(data AS BLOB)) AS size FROM event"
+        if not rows or not store.schema.has("event", "data"):
+            held = 0
+        elif sampled:
+            held = rows * _average(store, each)
+        else:
+            held = int(store.query(f"SELECT coalesce(sum(size), 0) FROM ({each})")[0][0])
+    return Sizes(page * pages, held, rows, page * free, sampled)
+
+
+def _average(store: SqliteStore, each: str) -> int:
+    """The size of events at places spread evenly over the log."""
+    first, last = store.query("SELECT min(rowid), max(rowid) FROM event")[0]
+    step = max((last - first) // _SAMPLE, 1)
+    places = ",".join(str(first + number * step) for number in range(_SAMPLE))
+    found = [size for (size,) in store.query(f"{each} WHERE rowid IN ({places})")]
+    return sum(found) // len(found) if found else 0
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseFacts:
     """``level``: oldest client version with these tables. ``migration``: the ``phase`` text of 2.x's V1 importer, ""
     where there is none."""
@@ -64,6 +110,15 @@ def facts(store: SqliteStore) -> DatabaseFacts:
             migration=_migration(store),
             orphans=orphans(store),
         )
+
+
+def stopped_at_journal(store: SqliteStore) -> bool:
+    """A client stopped while it took its older journal of migrations over, and will again
+    (docs/contract/formats.md#a3)."""
+    journal, schema = "__drizzle_migrations", store.schema
+    if not schema.has(journal) or schema.has(journal, "name") or not schema.has("migration"):
+        return False
+    return _count(store, journal) > 0 and _count(store, "migration") == 0
 
 
 def counts(store: SqliteStore) -> Mapping[str, tuple[int, int, int]]:

@@ -33,6 +33,10 @@ _CHUNK = 200
 """Session rows fetched at once, so that a slow reader holds no transaction that would keep the client's WAL growing."""
 
 
+_LISTED = ("time_updated", "time_archived", "project_id", "directory", "path")
+"""Columns of a session's row by which a change of it is seen; filing it elsewhere does not touch its times."""
+
+
 class SqliteStore(Store):
     """A database of any version from 1.2.1 to 1.18.33, or of 2.x. Raises ``StoreError`` where it is none."""
 
@@ -60,7 +64,7 @@ class SqliteStore(Store):
         except sqlite3.Error as error:
             self.close()
             raise explained(error, path) from error
-        except StoreError:
+        except BaseException:
             self.close()
             raise
 
@@ -78,10 +82,10 @@ class SqliteStore(Store):
 
     def read(self, session_id: str) -> SessionRows:
         with self.snapshot():
-            return self._read(session_id, self._all_projects())
+            return self._read(session_id, self.all_projects())
 
     def read_all(self) -> Iterator[SessionRows]:
-        self._projects = self._all_projects()
+        self._projects = self.all_projects()
         try:
             yield from super().read_all()
         finally:
@@ -102,7 +106,8 @@ class SqliteStore(Store):
         with self.snapshot():
             states: dict[Any, list[object]] = {key: [] for key in self.session_ids()}
             for name in self.schema.session_tables:
-                self._collect(states, f"SELECT id, time_updated, time_archived, project_id FROM {quoted(name)}")
+                known = [column for column in _LISTED if self.schema.has(name, column)]
+                self._collect(states, f"SELECT {', '.join(('id', *known))} FROM {quoted(name)}")
             for table in ("message", "part", "session_message"):
                 if self.schema.has(table, "time_updated"):
                     # NOT INDEXED: one pass in file order beats a random access per index entry.
@@ -238,7 +243,8 @@ class SqliteStore(Store):
                 found += self._rows(self.schema.tables[name], "parent_id", session["id"])
         return list({row["id"]: row for row in found if row["id"] != session["id"]}.values())
 
-    def _all_projects(self) -> list[Row]:
+    def all_projects(self) -> list[Row]:
+        """The rows of all projects."""
         if self._projects is not None:
             return self._projects
         table = self.schema.tables.get("project")

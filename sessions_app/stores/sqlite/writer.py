@@ -32,6 +32,7 @@ from sessions_app.stores.changes import (
     same_row,
 )
 from sessions_app.stores.ground import Hook, StoreError, no_hook
+from sessions_app.stores.holders import database_files, holders
 
 from .binding import bound, where
 from .connection import FileIdentity, escaping_text, explained, identity, open_writer, quoted, time_limit
@@ -41,6 +42,8 @@ from .schema import Schema, Table, probe
 LOCK_SECONDS = 0.8
 """The longest that other writers may wait for one repair: a lock of five seconds loses the client's prompt
 (docs/contract/formats.md#a7)."""
+ALONE_SECONDS = 3.0
+"""The same where no other process has the database open: a client that starts just then waits five seconds."""
 
 _OPTIMISTIC_CHECKS = 3
 
@@ -78,12 +81,13 @@ def write(
             writer.compare(changes)
             _check_hashes(read, expect)
 
+        seconds = LOCK_SECONDS if holders(database_files(path)) else ALONE_SECONDS
         _begin(check, connection)
         started = time.monotonic()
         try:
             _check_place(path, opened)
             at("begun")
-            with time_limit(connection, LOCK_SECONDS):
+            with time_limit(connection, seconds):
                 writer.run(changes, at, restoring=restoring)
                 if back:
                     writer.prove(back)

@@ -11,11 +11,15 @@ from django.views.decorators.http import require_GET, require_POST
 from sessions_app.models import Repair
 from sessions_app.selectors.history import repair_detail, repair_page
 from sessions_app.services.actor import Actor
+from sessions_app.services.keeping import backups_kept
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import repair_undo
 from sessions_app.web.diff import row_change_diff
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, page_number
 from sessions_app.web.pager import numbered_pager
+
+_BACKUPS = 20
+"""Full backups on the page; ``suture backups`` lists them all."""
 
 
 @require_GET
@@ -24,9 +28,12 @@ def repairs(request: HtmxRequest) -> HttpResponseBase:
     asked = {name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in ("q", "state", "rule")}
     page = repair_page(number=page_number(request.GET), q=asked["q"], state=asked["state"], rule=asked["rule"])
     base = urlencode({name: value for name, value in asked.items() if value})
+    backups = backups_kept()
     context = {
         "section": "repairs",
         "page": page,
+        "backups": backups[:_BACKUPS],
+        "backups_more": len(backups[_BACKUPS:]),
         "pager": numbered_pager(page, base),
         "asked": asked,
         "base": base,

@@ -26,6 +26,7 @@ from sessions_app.web.partcards import part_card
 from sessions_app.web.rail import fault_rail
 from sessions_app.web.shell import session_shell
 from sessions_app.web.transcript import PRINTED, markdown, piece
+from sessions_app.web.turnindex import listed_turns
 from sessions_app.web.views.search import asked_text
 
 PRINT_PARTS = 2_000
@@ -98,6 +99,7 @@ def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str
     window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
     return shell | _turns(session, outline, window, table, shell["list_query"], fault, at) | {
         "outline": outline,
+        "listed": listed_turns(outline.turns, window.start),
         "rail": fault_rail(outline, window),
         "card": finding_cards([fault], shell["detail"].verdicts, outline.faults)[0] if fault else None,
         "steps": _steps(outline, fault),

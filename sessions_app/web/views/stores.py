@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from sessions_app import tasks
-from sessions_app.domain.handback.relink import relink_operations
+from sessions_app.domain.handback.relink import Move, relink_operations
 from sessions_app.domain.repair import OperationError
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Source
@@ -21,8 +21,9 @@ from sessions_app.selectors.rows import session_rows
 from sessions_app.services.actor import Actor
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.handback.recovery import path_recover, recovered_words, source_recover
+from sessions_app.services.handback.relinking import instead, session_unlisted
 from sessions_app.services.handback.storereport import hidden_counts, hidden_sessions, store_report
-from sessions_app.services.handback.wholesource import source_adopt, source_tidy
+from sessions_app.services.handback.wholesource import source_adopt, source_relink, source_tidy
 from sessions_app.services.keeping import backups_kept, restore_points
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
@@ -66,7 +67,7 @@ def _page(request: HtmxRequest, source: Source, status: int = 200, **more: objec
         "may_repair": request.user.has_perm(REPAIR),
         "may_add": request.user.has_perm(SOURCES),
         "counts": hidden_counts(source=source),
-        "hidden": hidden_sessions(source=source),
+        "hidden": [(one, reasons, instead(reasons)) for one, reasons in hidden_sessions(source=source)],
         "backups": backups_kept(Path(source.file)),
         "points": restore_points(clock(), Path(source.file))[:_POINTS],
         "others": [(other.pk, f"{other.name} ({other.path})") for other in others],
@@ -135,11 +136,12 @@ def adopt(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     into = Source.objects.filter(pk=whole(query.get("into")) or 0).first()
     if into is None:
         return _page(request, source, 422, failed="Choose the source to bring them into.")
+    ids = query.getlist("session")[:10_000]
     try:
         outcomes, job = source_adopt(
             source=source,
             into=into,
-            session_ids=query.getlist("session")[:10_000],
+            session_ids=ids,
             actor=actor(request),
             now=clock(),
             face=FACE,
@@ -149,7 +151,31 @@ def adopt(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         return _page(request, source, 409, failed=refusal.words)
     if job is not None:
         tasks.job_enqueue(job)
-    return _page(request, source, outcomes=outcomes, into=into, dry_run=request.method == "GET")
+    return _page(request, source, outcomes=outcomes, ids=ids, into=into, dry_run=request.method == "GET")
+
+
+@require_http_methods(["GET", "POST"])
+@allowed(REPAIR)
+def relink_folder(request: HtmxRequest, source_id: int) -> HttpResponseBase:
+    """File all sessions of a folder that was moved: what would change (GET), and doing it (POST)."""
+    source = _source(source_id)
+    query = request.POST if request.method == "POST" else request.GET
+    folders = {"old": query.get("from", "").strip()[:4096], "new": query.get("to", "").strip()[:4096]}
+    try:
+        report, job = source_relink(
+            source=source,
+            move=Move.of(**folders),
+            actor=actor(request),
+            now=clock(),
+            face=FACE,
+            dry_run=request.method == "GET",
+        )
+    except (OperationError, RepairRefused) as refusal:
+        status = 409 if isinstance(refusal, RepairRefused) else 422
+        return _page(request, source, status, failed=str(refusal), folders=folders)
+    if job is not None:
+        tasks.job_enqueue(job)
+    return _page(request, source, relinked=report.document(), folders=folders)
 
 
 @require_http_methods(["GET", "POST"])
@@ -166,12 +192,13 @@ def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> Ht
     rows = session_rows(session)
     after: dict[str, Any] = {}
     problem = ""
+    unlisted = session_unlisted(session=session)
     try:
-        for operation in relink_operations(rows, directory):
+        for operation in relink_operations(rows, directory) if not unlisted else ():
             after.update(operation.columns)
     except OperationError as fault:
         problem = str(fault)
-    shown = directory or rows.session.get("directory") or ""
+    shown = directory or after.get("directory") or rows.session.get("directory") or ""
     context = session_shell(request, session_id, "more") | {
         "directory": shown,
         "change": {
@@ -182,6 +209,7 @@ def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> Ht
         },
         "problem": problem,
         "refused": refused,
+        "unlisted": unlisted,
         "reasons": session.findings.filter(rule__startswith="hidden-"),
     }
     return render(request, "sessions/relink.html", context, status=409 if refused else 422 if problem else 200)
@@ -190,6 +218,8 @@ def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> Ht
 @allowed(REPAIR)
 def _relink_apply(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     session = load_session(session_id)
+    if why := session_unlisted(session=session):
+        return _relink_page(request, session_id, why)
     try:
         operations = relink_operations(session_rows(session), request.POST.get("directory", "").strip()[:4096])
         if not operations:

@@ -19,6 +19,7 @@ from sessions_app.domain.model import (
     SessionRows,
     ToolPart,
 )
+from sessions_app.domain.patience import paced
 
 from . import schemas, telltales
 from .items import OtherItem, ReasoningItem, TextItem, ToolItem
@@ -34,14 +35,14 @@ def decode_messages(rows: SessionRows, generation: int | None = None) -> tuple[l
     messages: list[Message] = []
     faults: list[RowFault] = []
     readable: list[Message] = []
-    for row in _in_order(rows.session_message):
+    for row in paced(_in_order(rows.session_message)):
         message, fault = _parsed(row)
         messages.append(message)
         if fault is None:
             readable.append(message)
         else:
             faults.append(fault)
-    for message, number in zip(readable, _generations(rows, readable, generation), strict=True):
+    for message, number in zip(paced(readable), _generations(rows, readable, generation), strict=True):
         message.generation = number
         fault = _check(message)
         _add_parts(message, faults)

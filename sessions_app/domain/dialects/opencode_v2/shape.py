@@ -137,9 +137,8 @@ def struct(required: dict[str, Check], optional: dict[str, Check] | None = None)
                 if type(value[key]) is not plain:
                     check(value[key])
             if not optionals.isdisjoint(value):
-                for key in optionals.intersection(value):
-                    plain, check = may[key]
-                    if type(value[key]) is not plain:
+                for key, (plain, check) in may.items():  # as they are declared: of two faults the same one is named
+                    if key in value and type(value[key]) is not plain:
                         check(value[key])
         except KeyError:
             missing = Mismatch("Missing key")
