@@ -84,7 +84,7 @@ class SessionAdmin(TruthAdmin[Session]):
     search_fields = ("stored_id__exact", "search")
     search_help_text = "Words of the title or directory, or an exact id"
     ordering = ("health_rank", "-time_updated", "-pk")
-    deferred = ("row", "epoch", "search", "reasons")
+    deferred = ("row", "epoch", "inputs", "sequence", "search", "reasons")
     exclude = ("search",)
     actions = (*(_repair_action(name) for name in PRESETS), "rescan", "export_payloads")
     list_per_page = 100

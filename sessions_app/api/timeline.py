@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from django.http import HttpRequest
 from ninja import Query, Router
 
+from sessions_app.selectors.outline import Waiting
 from sessions_app.selectors.timeline import (
     WINDOW_PARTS,
     MessageBlock,
@@ -32,13 +33,20 @@ def session_timeline(
 ) -> Any:
     """Turns, messages and parts as stored; go on with ``since`` = ``end`` while ``end`` is below ``of``."""
     session = session_for_reading(request, sid)
-    window = timeline_window(session, session_outline(session), since=since, limit=limit)
+    outline = session_outline(session)
+    window = timeline_window(session, outline, since=since, limit=limit)
     return {
         "start": window.start,
         "end": window.end,
         "of": window.of,
         "turns": [_turn(turn) for turn in window.turns],
+        "waiting": [_waiting(prompt) for prompt in outline.waiting],
     }
+
+
+def _waiting(prompt: Waiting) -> dict[str, Any]:
+    delivery = "queue" if prompt.queued else "steer"
+    return {"id": prompt.stored_id, "text": prompt.text, "delivery": delivery, "time": prompt.time}
 
 
 def _turn(turn: TurnBlock) -> dict[str, Any]:

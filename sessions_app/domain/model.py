@@ -51,6 +51,10 @@ class SessionRows:
     """Session rows of the parent and of child sessions, where the store knows them (dangling pointers,
     docs/contract/rules.md#2.20)."""
     lines: list[Row] = field(default_factory=list)
+    inputs: list[Row] = field(default_factory=list)
+    """The ``session_input`` rows of V2 generation 1, in the order in which they were admitted."""
+    sequence: Row | None = None
+    """The ``event_sequence`` row: the latest number that an event or row of the session was given."""
 
     @property
     def id(self) -> str:

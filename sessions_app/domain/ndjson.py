@@ -25,7 +25,7 @@ type Line = dict[str, Any]
 
 _NAMES = (
     *("session", "messages", "parts", "session_message", "session_context_epoch", "project", "projects"),
-    *("siblings", "lines"),
+    *("session_input", "event_sequence", "siblings", "lines"),
     *("target", "generation", "as_stored", "cache"),
 )
 _TARGET_NAMES = ("protocol", "provider", "model", "metadata_key", "thinking")
@@ -56,6 +56,9 @@ def lower_line(document: Any) -> Line:
         return _error("document", str(error))
     except LineError as error:
         return _error("usage", str(error))
+    if generation is None and not session.version:
+        # Rows of no client: lowered as they are (docs/contract/design.md#8).
+        generation = max((message.generation for message in session.history(V2)), default=1)
     try:
         lowered = lower(session, target, repairs, generation=generation)
     except LoweringError as error:

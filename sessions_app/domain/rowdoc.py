@@ -1,9 +1,9 @@
 """Row documents: the rows of one session as one JSON document, lossless both ways (docs/contract/design.md#8).
 
 ``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column
-names. Four members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
-document), ``session_context_epoch``, ``siblings``, and the ``lines`` of dialects that keep files of lines. Other
-members (``target``, ``generation`` ...) are not rows and are passed over.
+names. More members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
+document), ``session_context_epoch``, ``session_input``, ``event_sequence``, ``siblings``, and the ``lines`` of dialects
+that keep files of lines. Other members (``target``, ``generation`` ...) are not rows and are passed over.
 
 Values that JSON cannot say are wrapped (``rowcodec``).
 """
@@ -81,7 +81,7 @@ def parse_value(document: Any) -> SessionRows:
     session_message, lines = _rows(document, "session_message", ""), _rows(document, "lines", "")
     _check_ids(session_message, set(), "session_message")
     _check_lines(lines)
-    epochs = _rows(document, "session_context_epoch", "")
+    epochs, sequences = _rows(document, "session_context_epoch", ""), _rows(document, "event_sequence", "")
     return SessionRows(
         session=_session(document, (*messages, *session_message)),
         messages=_ordered(messages, "time_created", "id"),
@@ -91,6 +91,8 @@ def parse_value(document: Any) -> SessionRows:
         epoch=epochs[0] if epochs else None,
         siblings=_rows(document, "siblings", ""),
         lines=lines,
+        inputs=_ordered(_rows(document, "session_input", ""), "admitted_seq"),
+        sequence=sequences[0] if sequences else None,
     )
 
 
@@ -115,6 +117,10 @@ def document(rows: SessionRows) -> dict[str, Any]:
         result["parts"] = strays
     if rows.epoch is not None:
         result["session_context_epoch"] = [wrapped_row(rows.epoch)]
+    if rows.inputs:
+        result["session_input"] = [wrapped_row(row) for row in rows.inputs]
+    if rows.sequence is not None:
+        result["event_sequence"] = [wrapped_row(rows.sequence)]
     if rows.siblings:
         result["siblings"] = [wrapped_row(row) for row in rows.siblings]
     if rows.lines:
@@ -145,7 +151,7 @@ def _list(holder: Mapping[str, Any], name: str, path: str) -> list[Any]:
     where = f"{path}.{name}" if path else name
     if value is None:
         return []
-    if isinstance(value, Mapping) and name in ("project", "session_context_epoch"):
+    if isinstance(value, Mapping) and name in ("project", "session_context_epoch", "event_sequence"):
         return [value]
     if not isinstance(value, list):
         raise RowDocumentError(where, f"expected an array of rows, got {_kind(value)}")

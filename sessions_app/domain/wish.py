@@ -126,7 +126,7 @@ class Wish:
 
 DEDUPE = Wish(rules=("duplicate-call-id-in-message",))
 """The service ``dedupe``: one tool part per call id in a message."""
-DROP = Wish(rules=("thinking-lost-on-error",), safety="lossy")
+DROP = Wish(rules=("thinking-lost-on-error",), choices={"thinking-lost-on-error": "drop"}, safety="lossy")
 """The service ``drop``: a failed turn that loses its thinking loses its calls and results too."""
 
 

@@ -49,6 +49,10 @@ class Session(models.Model):
     """The session row (``rowcodec.row_text``)."""
     epoch = models.TextField(blank=True, default="")
     """The V2 context epoch row, "" = none."""
+    inputs = models.JSONField(default=list, blank=True)
+    """The V2 prompts that were admitted, as row texts."""
+    sequence = models.TextField(blank=True, default="")
+    """The V2 session's row of ``event_sequence``, "" = none."""
 
     title = models.TextField(blank=True, default="")
     project_id_stored = models.CharField(max_length=255, blank=True, default="")

@@ -16,7 +16,9 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now, Substr, TruncDate
 
 from sessions_app.domain.dialects import named
-from sessions_app.domain.rowcodec import decode_value
+from sessions_app.domain.dialects.opencode_v2.inputs import waiting_prompts
+from sessions_app.domain.model import SessionRows
+from sessions_app.domain.rowcodec import decode_value, row_from_text
 from sessions_app.models import Finding, IgnoredFinding, Message, Part, Session
 
 TITLE_CHARACTERS = 4_000
@@ -107,6 +109,16 @@ class Twin:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A prompt that was admitted and never sent. ``queued``: it gets a turn of its own behind the next prompt."""
+
+    stored_id: str
+    text: str
+    queued: bool
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """``table`` is the history shown; ``other`` counts the messages of the session's other history."""
 
@@ -118,6 +130,8 @@ class Outline:
     other: int
     orphans: tuple[str, ...]
     """Stored ids of parts whose message is not in the session."""
+    waiting: tuple[Waiting, ...]
+    """Prompts that the next request holds before or behind the new one, in the order of their admission."""
 
     places: dict[str, tuple[int, int]]
     """Message or part id -> (turn number, index of the part in the session)."""
@@ -173,7 +187,10 @@ def session_outline(session: Session, table: str = "") -> Outline:
         heads.append(Head(pk, stored_id, kind, time, first, count))
         first += count
     turns = tuple(_turns(heads, slim, _titles(session, shown, heads)))
+    waiting = tuple(_waiting(session, stored)) if session.inputs else ()
     places = _places(turns, slim)
+    if turns:  # they are shown behind the last turn
+        places |= {prompt.stored_id: (turns[-1].number, first - 1) for prompt in waiting}
     faults = tuple(_faults(session, places))
     return Outline(
         table=shown,
@@ -183,8 +200,20 @@ def session_outline(session: Session, table: str = "") -> Outline:
         parts=first,
         other=len(stored) - len(mine),
         orphans=tuple(orphans),
+        waiting=waiting,
         places=places,
     )
+
+
+def _waiting(session: Session, stored: Iterable[tuple[str, int, str, str, int | None]]) -> Iterator[Waiting]:
+    rows = SessionRows(
+        session.stored_row,
+        session_message=[{"id": stored_id} for table, _, stored_id, _, _ in stored if table == "session_message"],
+        inputs=[row_from_text(text) for text in session.inputs],
+    )
+    for message in waiting_prompts(rows):
+        text = str(message.data.get("text") or "")[:TITLE_CHARACTERS]
+        yield Waiting(message.id, text, message.data.get("delivery") == "queue", message.time_created)
 
 
 def _slim_parts(session: Session, messages: set[str]) -> tuple[dict[str, list[_Slim]], list[str]]:

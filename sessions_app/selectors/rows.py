@@ -35,6 +35,8 @@ def session_rows(session: Session) -> SessionRows:
         ),
         epoch=row_from_text(session.epoch) if session.epoch else None,
         siblings=_siblings(session),
+        inputs=_rows(session.inputs),
+        sequence=row_from_text(session.sequence) if session.sequence else None,
     )
     if session.dialect and named(session.dialect).filed == Message.Table.LINE:
         rows.lines = _lines(session)

@@ -118,6 +118,8 @@ def session_write(
         _sync(Part, session, parts, _PART, change)
         fields = session_fields(rows.session) | {
             "epoch": row_text(rows.epoch) if rows.epoch is not None else "",
+            "inputs": [row_text(row) for row in rows.inputs],
+            "sequence": row_text(rows.sequence) if rows.sequence is not None else "",
             "message_count": len(messages),
             "part_count": len(parts),
             "turn_count": known.turns,

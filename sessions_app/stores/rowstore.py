@@ -24,6 +24,8 @@ _ROW_MEMBERS = frozenset(
         "projects",
         "project",
         "session_context_epoch",
+        "session_input",
+        "event_sequence",
         "siblings",
         "lines",
     }

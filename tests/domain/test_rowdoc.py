@@ -32,6 +32,8 @@ def test_every_column_value_survives_dump_and_parse(columns, values):
         epoch={"session_id": "ses_1", "baseline": values[0] if values else ""},
         projects=[{"id": "global"}],
         siblings=[{"id": "ses_0"}],
+        inputs=[{"id": "msg_8", "prompt": values[0] if values else None, "admitted_seq": 3}],
+        sequence={"aggregate_id": "ses_1", "seq": 4},
     )
     text = dump(rows)
     text.encode()

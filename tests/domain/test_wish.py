@@ -47,7 +47,7 @@ def test_a_wish_comes_back_out_of_json_as_it_went_in() -> None:
 
 
 def test_what_an_older_version_kept_of_a_batch_is_read() -> None:
-    kept = {"rules": list(DROP.rules), "safety": "lossy", "choices": {}, "stop_on_failure": True, "face": "web"}
+    kept = {"rules": list(DROP.rules), "safety": "lossy", "choices": dict(DROP.choices), "stop_on_failure": True}
 
     assert Wish.from_json(kept) == DROP
 

@@ -19,6 +19,7 @@ from sessions_app.domain.rowdoc import parse, parse_value
 from sessions_app.domain.scan import scan
 from tests.each import for_each, stem
 from tests.factories.goldens import Golden, goldens
+from tests.factories.v2recordings import RECORDINGS, Recording
 from tests.paths import CASES, CORPUS
 
 NAMES = sorted(path.name for path in CORPUS.glob("*.db"))
@@ -290,3 +291,12 @@ def _document(*, text: str, output: str, path: str) -> dict[str, Any]:
         ],
         "projects": [{"id": "global", "worktree": path}],
     }
+
+
+@for_each("recording", RECORDINGS.values(), one_in=8)
+def test_what_lies_beside_a_v2_session_is_masked_and_counts_as_before(recording: Recording) -> None:
+    rows = parse_value(recording.rows)
+    masked = redacted(rows)
+    assert recording.name not in json.dumps(masked.inputs)
+    assert [row["promoted_seq"] for row in masked.inputs] == [row["promoted_seq"] for row in rows.inputs]
+    _same_findings(rows)

@@ -142,13 +142,17 @@ def test_a_renamed_id_differs_from_every_other_after_the_clients_scrub(model: st
 
 @pytest.mark.parametrize("generation", [1, 2, 3])
 @pytest.mark.parametrize("status", ["open", "running"])
-def test_a_v2_call_without_result_is_closed_as_an_error_of_unknown_outcome(generation: int, status: str) -> None:
+def test_an_open_v2_call_blocks_nothing_and_is_closed_on_request(generation: int, status: str) -> None:
+    """Its server ends it before it sends (docs/contract/v2-server.md#order.2)."""
     history = V2(CLAUDE, generation)
     wanted = {"open": "pending" if generation == 1 else "streaming"}.get(status, status)
     session = history.user("go").assistant(history.tool("toolu_1", wanted)).user("on").decoded()
     assert not session.faults
-    assert {"orphan-tool-use", "stuck-tool"} <= codes(session, CLAUDE)
-    after = repaired(session, CLAUDE, safety="safe")
+    assert scanned(session, CLAUDE).health == "healthy"
+    assert "orphan-tool-use" not in codes(session, CLAUDE)
+    assert found(session, "stuck-tool", CLAUDE).severity == "info"
+    assert not planned(session, CLAUDE).operations
+    after = repaired(session, CLAUDE, safety="safe", rules=["stuck-tool"])
     state = data_of(after, "msg_0002#0")["state"]
     assert state["status"] == "error" and isinstance(state["input"], dict)
     assert "outcome unknown" in state["error"]["message"]
@@ -158,7 +162,30 @@ def test_a_v2_call_without_result_is_closed_as_an_error_of_unknown_outcome(gener
 def test_a_v2_call_whose_arguments_were_complete_keeps_them() -> None:
     history = V2(CLAUDE, 3)
     session = history.user("go").assistant(history.tool("t", "streaming", input='{"command":"ls"}')).decoded()
-    assert data_of(repaired(session, CLAUDE), "msg_0002#0")["state"]["input"] == {"command": "ls"}
+    after = repaired(session, CLAUDE, rules=["stuck-tool"])
+    assert data_of(after, "msg_0002#0")["state"]["input"] == {"command": "ls"}
+
+
+@pytest.mark.parametrize("generation", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [
+        (("completed", "open"), {"duplicate-call-id-in-message", "stuck-tool"}),
+        (("open", "completed"), {"duplicate-call-id-in-message", "stuck-tool", "orphan-tool-use"}),
+        (("open", "open"), {"duplicate-call-id-in-message", "stuck-tool", "orphan-tool-use"}),
+    ],
+)
+def test_of_twins_the_last_one_is_ended_and_an_open_first_one_stays(
+    generation: int, statuses: tuple[str, str], said: set[str]
+) -> None:
+    history = V2(CLAUDE, generation)
+    names = {"open": "pending" if generation == 1 else "streaming"}
+    twins = [history.tool("t", names.get(status, status)) for status in statuses]
+    session = history.user("go").assistant(*twins).decoded()
+    assert scanned(session, CLAUDE).health == "blocked"
+    assert said <= codes(session, CLAUDE)
+    assert ("orphan-tool-use" in codes(session, CLAUDE)) is ("orphan-tool-use" in said)
+    assert scanned(repaired(session, CLAUDE, safety="safe"), CLAUDE).health == "healthy"
 
 
 def test_a_running_call_keeps_its_input_and_partial_output() -> None:

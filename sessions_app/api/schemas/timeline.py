@@ -37,6 +37,15 @@ class TurnOut(Schema):
     messages: list[MessageOut]
 
 
+class WaitingOut(Schema):
+    """A prompt that the V2 server took and never sent."""
+
+    id: str
+    text: str
+    delivery: str = Field(description='"steer": sent before the next prompt; "queue": after its turn')
+    time: int
+
+
 class TimelineOut(Schema):
     """Whole turns, in stored order: the parts with index start to end (exclusive) of all."""
 
@@ -44,3 +53,4 @@ class TimelineOut(Schema):
     end: int
     of: int
     turns: list[TurnOut]
+    waiting: list[WaitingOut]

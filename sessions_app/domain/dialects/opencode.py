@@ -52,6 +52,8 @@ class OpencodeDialect(Dialect):
             ("part", rows.parts),
             ("session_message", rows.session_message),
             ("session_context_epoch", [] if rows.epoch is None else [rows.epoch]),
+            ("session_input", rows.inputs),
+            ("event_sequence", [] if rows.sequence is None else [rows.sequence]),
         )
         for table, stored in tables:
             for row in sorted(stored, key=lambda row: str(row.get("id", ""))):
@@ -67,8 +69,9 @@ class OpencodeDialect(Dialect):
 def reads_v2(rows: SessionRows) -> bool:
     """The client uses the V2 history: the one that is there; of two or none, the one that the client version that made
     the session uses first."""
-    if bool(rows.session_message) != bool(rows.messages):
-        return bool(rows.session_message)
+    second = bool(rows.session_message or rows.inputs)
+    if second != bool(rows.messages):
+        return second
     number = str(rows.session.get("version") or "").partition(".")[0]
     return number.isdigit() and int(number) >= 2
 

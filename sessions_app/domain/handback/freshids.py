@@ -33,7 +33,8 @@ def renamed(sessions: Sequence[SessionRows]) -> tuple[list[SessionRows], dict[st
 
     References inside the given sessions follow (a child's parent, ``parentID``, ``tail_start_id``, a pending revert, a
     task call's session); ids of anything else stay as they are. Messages keep the order (time_created, id), parts the
-    order of their ids, and the new ids ascend in that order. V1 rows only: V2 rows and the epoch are left out.
+    order of their ids, and the new ids ascend in that order. V1 rows only: V2 rows and
+    what lies beside them are left out.
     """
     names: dict[str, str] = {}
     for rows in sessions:
@@ -114,6 +115,8 @@ def _renamed(rows: SessionRows, names: Mapping[str, str]) -> SessionRows:
         ],
         session_message=[],
         epoch=None,
+        inputs=[],
+        sequence=None,
     )
 
 

@@ -66,6 +66,7 @@ _IDS: Final = frozenset(
         "sessionID",
         "sessionId",
         "session_id",
+        "aggregate_id",
         "messageID",
         "message_id",
         "partID",
@@ -93,6 +94,7 @@ _LONGEST_ID: Final = 100
 _JSON_COLUMNS: Final = frozenset(
     {
         "data",
+        "prompt",
         "summary_diffs",
         "metadata",
         "revert",
@@ -115,6 +117,8 @@ def redacted(rows: SessionRows) -> SessionRows:
         projects=[mask.row(row) for row in rows.projects if row.get("id") == rows.session.get("project_id")],
         epoch=None if rows.epoch is None else mask.row(rows.epoch),
         siblings=[mask.row(row) for row in rows.siblings],
+        inputs=[mask.row(row) for row in rows.inputs],
+        sequence=None if rows.sequence is None else mask.row(rows.sequence),
     ).with_tables(
         {
             name: [mask.line(row) if name == LINE else mask.row(row) for row in stored]
@@ -177,7 +181,7 @@ class _Mask:
             return value
         if column in _IDS:
             return self.masker.unless_secret(value)
-        if column in ("type", "version", "agent", "vcs", "dialect"):
+        if column in ("type", "version", "agent", "vcs", "dialect", "delivery"):
             return self._kept(value)
         if column in _JSON_COLUMNS:
             return self._json(column, value)

@@ -48,7 +48,8 @@ def lower(
     user message.
 
     With ``repairs`` the two fixes of docs/contract/design.md#6 apply; without, it is what the client sends today.
-    ``generation`` says the V2 generation where the rows do not. Raises ``LoweringError`` where the client cannot build
-    a request.
+    ``generation`` says the V2 generation of rows that no server keeps: they are lowered as they are, while those of a
+    stored session are settled first (docs/contract/v2-server.md#order). Raises ``LoweringError`` where the client
+    cannot build a request.
     """
     return lowerer(session).lower(session, target, repairs, next_prompt, generation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from sessions_app.domain.model import V2, Session
-from sessions_app.domain.wire.lowered import NOBODY, Lowered
+from sessions_app.domain.wire.lowered import Lowered
 from sessions_app.domain.wire.target import Target
 
 from .replay_v2 import is_checkpoint
@@ -16,11 +16,7 @@ def lower(
     session: Session, target: Target, repairs: bool, next_prompt: str | None, generation: int | None = None
 ) -> Lowered:
     """The canonical messages. Raises ``LoweringError``."""
-    lowered = lower_v2(session, target, repairs, generation)
-    if next_prompt is not None:
-        lowered.messages.append({"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}})
-        lowered.origins.append([NOBODY])
-    return lowered
+    return lower_v2(session, target, repairs, generation, next_prompt)
 
 
 def opens_with(session: Session) -> str | None:

@@ -10,12 +10,12 @@ from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.dialects.opencode_v2.shape import Mismatch
 from sessions_app.domain.model import Message, Session
 from sessions_app.domain.patience import paced
-from sessions_app.domain.wire.lowered import CanonicalMessage, Lowered, LoweringError, Origin
+from sessions_app.domain.wire.lowered import NOBODY, CanonicalMessage, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.target import Target
 
 from . import attachments
 from .canonical import CANONICAL
-from .replay_v2 import is_checkpoint, replayable, select_v2
+from .replay_v2 import is_checkpoint, replay_v2, replayable
 from .v2_assistant import lower_assistant
 
 _CHECKPOINT = (
@@ -50,24 +50,45 @@ class Call:
     repairs: bool
 
 
-def lower_v2(session: Session, target: Target, repairs: bool = True, generation: int | None = None) -> Lowered:
-    """The canonical messages that ``session``'s V2 client sends to ``target`` next; with ``repairs`` the two fixes of
-    docs/contract/design.md#6.
+def lower_v2(
+    session: Session,
+    target: Target,
+    repairs: bool = True,
+    generation: int | None = None,
+    next_prompt: str | None = None,
+) -> Lowered:
+    """The canonical messages that ``session``'s V2 client sends to ``target`` next, with ``next_prompt`` where it is
+    given; with ``repairs`` the two fixes of docs/contract/design.md#6.
 
     Raises: LoweringError: kind ``decode`` where a replayed row does not decode, ``lower`` where a canonical message is
         refused.
     """
-    return lower_messages(select_v2(session, target, generation), target, repairs)
+    replay = replay_v2(session, target, generation)
+    _refuse_faults([*replay.before, *replay.after])
+    lowered = lower_messages(replay.before, target, repairs)
+    if next_prompt is not None:
+        lowered.messages.append({"role": "user", "content": [{"type": "text", "text": next_prompt}], "metadata": {}})
+        lowered.origins.append([NOBODY])
+    if replay.after:
+        late = lower_messages(replay.after, target, repairs)
+        lowered.messages += late.messages
+        lowered.origins += late.origins
+        lowered.notes += late.notes
+    return lowered
 
 
-@undisturbed
-def lower_messages(messages: Sequence[Message], target: Target, repairs: bool = True) -> Lowered:
-    """As ``lower_v2``, for messages that are selected already."""
+def _refuse_faults(messages: Sequence[Message]) -> None:
     for index, message in enumerate(messages):
         if message.fault is not None:
             reason, _, where = message.fault.words.partition("\n  at ")
             part = next((part.id for part in message.parts if part.fault is not None), "")
             raise LoweringError("decode", f"{reason}\n  at [{index}]{where}", Origin(message.id, part))
+
+
+@undisturbed
+def lower_messages(messages: Sequence[Message], target: Target, repairs: bool = True) -> Lowered:
+    """As ``lower_v2``, for messages that are selected already."""
+    _refuse_faults(messages)
     key = target.metadata_key or _STATE_KEYS.get(target.provider, target.provider)
     call = Call(target, target.provider, target.model, key, repairs)
     lowered = Lowered([], [])

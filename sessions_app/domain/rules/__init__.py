@@ -33,6 +33,7 @@ from . import (  # noqa: F401 (importing a family registers its rules)
     thinking,
     undecodable,
     unicode,
+    waiting,
 )
 from .context import Context, Facts, Located, refused
 from .finding import Choice, Finding, Safety, Severity

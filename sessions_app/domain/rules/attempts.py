@@ -29,9 +29,10 @@ _LEFTOVER_KINDS = frozenset({"step-start", "text", "reasoning", "tool", "retry"}
 @rule("open-turn", severity="at-risk", safety="safe", live=True)
 def find_open_turns(context: Context) -> Iterator[Finding]:
     """Assistant messages, compactions and shell commands without an end, and a session that is marked as compacting."""
+    latest = next((one for one in reversed(context.messages) if is_v2(one) and one.is_assistant), None)
     for message in context.messages:
         if message.is_assistant and message.completed_at is None and not message.fault:
-            yield _open(context, message)
+            yield _open(context, message, closes=message is latest and message.id in context.read_messages)
         elif is_v2(message) and message.kind in ("compaction", "shell") and message.data.get("status") == "running":
             yield _open_row(context, message)
     since = context.row.get("time_compacting")
@@ -44,7 +45,9 @@ def find_open_turns(context: Context) -> Iterator[Finding]:
         )
 
 
-def _open(context: Context, message: Message) -> Finding:
+def _open(context: Context, message: Message, closes: bool) -> Finding:
+    """``closes``: the V2 client sets the end time of its latest answer with the next one
+    (docs/contract/v2-server.md#order.6)."""
     useful = _useful(message)
     edits = [Edit(("time", "completed"), last_time(message))]
     if not useful and message.error is None:
@@ -53,9 +56,10 @@ def _open(context: Context, message: Message) -> Finding:
             edits.append(Edit(("finish",), "error"))
     label = "Set its end time" + ("" if useful or message.error else " and an aborted error: it produced nothing")
     return context.finding(
-        f"The assistant message {message.id} was never completed",
+        f"The assistant message {message.id} was never completed" + ("; the next answer ends it" if closes else ""),
         safe("complete", label, edit_message(message, edits, "nothing ended this turn")),
         messages=[message],
+        severity="info" if closes else "at-risk",
         details={"holds_something": useful, "parts": len(message.parts)},
     )
 

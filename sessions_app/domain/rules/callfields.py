@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from sessions_app.domain.lowering.settle_v2 import OPEN
 from sessions_app.domain.model import Message, ToolPart
 from sessions_app.domain.repair import Edit
 from sessions_app.domain.wire.callids import plain, wire_call_id
 from sessions_app.domain.wire.verdict import Violation
 
-from .calls import OPEN_STATUSES, rename
+from .calls import rename
 from .context import Context
 from .finding import Finding, Severity, safe
 from .operations import (
@@ -117,7 +118,7 @@ def find_inputs(context: Context) -> Iterator[Finding]:
             continue
         if isinstance(tool.input, dict):
             yield from _odd_input(context, tool, tool.input)
-        elif not is_v2(message) or tool.status not in OPEN_STATUSES:
+        elif not is_v2(message) or tool.status not in OPEN:
             yield _bad_input(context, message, tool)
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from sessions_app.domain.lowering.dedupe import winners
+from sessions_app.domain.lowering.settle_v2 import OPEN
 from sessions_app.domain.model import Message, Part, StepStartPart, TextPart, ToolPart
 from sessions_app.domain.repair import Edit, Operation
 from sessions_app.domain.wire.callids import wants_nine, wire_call_id
@@ -27,7 +28,6 @@ from .operations import (
 from .registration import rule
 
 READ_ONLY = frozenset({"read", "glob", "grep", "list", "ls"})
-OPEN_STATUSES = frozenset({"pending", "streaming", "running"})
 
 
 def rename(context: Context, message: Message, tool: ToolPart, why: str) -> tuple[Operation, str]:
@@ -187,7 +187,8 @@ def find_orphans(context: Context) -> Iterator[Finding]:
         if "orphan-tool-use" in violation.faults:
             named[violation.message].append(violation)
     for message, tool in context.tools:
-        still_open = is_v2(message) and tool.status in OPEN_STATUSES and not tool.provider_executed
+        sent_open = is_v2(message) and message.id in context.read_messages and tool.id not in context.settled_parts
+        still_open = sent_open and tool.status in OPEN and not tool.provider_executed
         unanswered = next((one for one in named.get(message.id, ()) if _names(one, tool)), None)
         if not still_open and not (unanswered and tool.provider_executed):
             continue
@@ -219,11 +220,13 @@ def _names(violation: Violation, tool: ToolPart) -> bool:
 
 @rule("stuck-tool", severity="at-risk", safety="safe", live=True)
 def find_stuck(context: Context) -> Iterator[Finding]:
-    """Calls that never ended: the client shows them as busy for ever."""
+    """Calls that never ended: the client shows them as busy, the V2 one until the next prompt."""
     for message, tool in context.tools:
-        if tool.status in OPEN_STATUSES:
+        if tool.status in OPEN:
+            settled = tool.id in context.settled_parts
             yield context.finding(
-                f"The call {tool.call_id} of {tool.tool} is still {tool.status}",
+                f"The call {tool.call_id} of {tool.tool} is still {tool.status}"
+                + ("; its client ends it as interrupted with the next prompt" if settled else ""),
                 safe(
                     "close",
                     "Close it as interrupted, outcome unknown; its input and partial output stay",
@@ -231,7 +234,8 @@ def find_stuck(context: Context) -> Iterator[Finding]:
                 ),
                 messages=[message],
                 parts=[tool],
-                refusal=context.any_refusal(parts=[tool]),
+                severity="info" if settled else "at-risk",
+                refusal=None if settled else context.any_refusal(parts=[tool]),
                 details={
                     "call_id": tool.call_id,
                     "tool": tool.tool,

@@ -12,6 +12,8 @@ from sessions_app.domain.bodies import Requests
 from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.jsjson import dumps, loads
 from sessions_app.domain.judging import judged_requests, verdict_on
+from sessions_app.domain.lowering.replay_v2 import select_v2
+from sessions_app.domain.lowering.settle_v2 import to_settle
 from sessions_app.domain.model import Message, Part, Session, ToolPart
 from sessions_app.domain.turns import Turn, turns
 from sessions_app.domain.wire.callids import wire_call_id
@@ -20,6 +22,9 @@ from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .finding import Choice, Finding, Safety, Severity
+
+GOES_ON = "; the client cannot show the session, but goes on"
+"""Said of a row that stops the transcript and no request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +277,23 @@ class Context:
         """Parts that are sent in some form."""
         origins = self.body.provenance.values() if self.body else ()
         return frozenset(origin.part for origin in origins if origin.part)
+
+    @cached_property
+    def read_messages(self) -> frozenset[str]:
+        """Messages whose rows the client reads for the next request: of V2 not those before its latest compaction."""
+        read = select_v2(self.session, self.target) if self.v2 else self.messages
+        return frozenset(message.id for message in read)
+
+    def goes_on(self, message: Message | None) -> bool:
+        """Its client sends without reading this row; what shows the session reads every row
+        (docs/contract/v2-server.md#d9)."""
+        return self.v2 and message is not None and message.id not in self.read_messages
+
+    @cached_property
+    def settled_parts(self) -> frozenset[str]:
+        """Open calls that the client itself ends before it sends (docs/contract/v2-server.md#order.2)."""
+        read = [message for message in self.messages if self.v2 and message.id in self.read_messages]
+        return frozenset(message.parts[at].id for message in read for at in to_settle(message))
 
     def same_model(self, message: Message) -> bool:
         """The message was made by the model that is called next, so its provider state is sent back."""

@@ -66,6 +66,7 @@ ORDER_OF_REPAIR = (
     "hidden-generation",
     "content-policy-text",
     "sqlite-corrupt",
+    "waiting-prompt",
 )
 """Every rule's code once: root causes and small changes before what only follows from them, so that a repair works on
 rows that the earlier ones have already mended."""

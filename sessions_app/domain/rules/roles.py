@@ -10,7 +10,7 @@ from sessions_app.domain.repair import REMOVE, Edit, Operation
 from .content import blank, sends_text
 from .context import Context
 from .finding import Choice, Finding, lossy
-from .operations import delete_message, edit_part, insert_part, insert_prompt, is_v2
+from .operations import delete_message, edit_part, insert_part, insert_prompt, is_v2, take_out
 from .registration import rule
 
 FIRST_TURN = "(the beginning of this conversation is not stored)"
@@ -61,21 +61,28 @@ def find_role_order(context: Context) -> Iterator[Finding]:
 
 def _order_choices(context: Context, message: Message | None) -> Iterator[Choice]:
     """For a history that begins with an answer: a short prompt before it, or a cut at the next prompt."""
-    if message is None or not message.is_assistant or is_v2(message):
+    if message is None or not message.is_assistant:
         return
     earlier = context.messages[: context.messages.index(message)]
     if any(other.id in context.sent_messages for other in earlier):
         return
-    first = _first_prompt(message, earlier)
+    first = () if is_v2(message) else _first_prompt(message, earlier)
     if first:
         yield lossy("placeholder", f"Put “{FIRST_TURN}” before it as the prompt", *first)
     answers: list[Operation] = []
     for other in context.messages:
-        if other.is_user and any(sends_text(part) for part in other.parts):
+        if _prompts(context, other):
             yield lossy("move-cut", f"Begin with {other.id}: the answers before it are removed", *answers)
             return
         if other.is_assistant:
-            answers.append(delete_message(other, _BEGINS))
+            answers.append(take_out(other, _BEGINS))
+
+
+def _prompts(context: Context, message: Message) -> bool:
+    """It is sent as something of the user's."""
+    if is_v2(message):
+        return message.id in context.sent_messages and message.kind not in ("assistant", "system")
+    return message.is_user and any(sends_text(part) for part in message.parts)
 
 
 def _first_prompt(message: Message, earlier: list[Message]) -> tuple[Operation, ...]:

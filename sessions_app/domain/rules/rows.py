@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sessions_app.domain.model import LINE, V1, Message, Part, RowFault
 from sessions_app.domain.repair import Operation
 
-from .context import Context
+from .context import GOES_ON, Context
 from .finding import Finding, lossy, safe
 from .operations import delete_message, delete_part, delete_parts, edit_session
 from .registration import rule
@@ -50,12 +50,13 @@ def _corrupt(context: Context, fault: RowFault) -> Finding:
     elif message is not None and fault.table == "message":
         label += f", with its {len(message.parts)} parts" if message.parts else ""
         choices = [lossy("quarantine", label, delete_message(message, why))]
+    goes_on = context.goes_on(message)
     return context.finding(
-        f"{fault.table} {fault.id} is not readable JSON: {fault.reason}",
+        f"{fault.table} {fault.id} is not readable JSON: {fault.reason}" + (GOES_ON if goes_on else ""),
         *choices,
         messages=[message] if message else [],
         parts=[part] if part else [],
-        severity="at-risk" if fault.table == LINE and not fault.fatal else "blocked",
+        severity="at-risk" if goes_on or (fault.table == LINE and not fault.fatal) else "blocked",
         details={
             "table": fault.table,
             "row": fault.id,

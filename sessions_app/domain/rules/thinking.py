@@ -6,16 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from sessions_app.domain.lowering.drop import loses_tools
 from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
+from sessions_app.domain.repair import REMOVE, Edit
 from sessions_app.domain.turns import steps
 from sessions_app.domain.wire.verdict import Violation
 
 from .content import blank, holds_answer
 from .context import Context
-from .finding import Choice, Finding, lossy
-from .operations import delete_part, delete_parts, is_v2, replace_part, take_out, tool_as_text
+from .finding import Choice, Finding, lossy, safe
+from .operations import delete_part, delete_parts, edit_message, is_v2, replace_part, take_out, tool_as_text
 from .registration import rule
 
 SWITCH_OFF = "Or leave the session as it is and switch thinking off, or continue with another model."
+OTHER_MODEL = "Or continue with another model."
 _FIRST = frozenset({"thinking-not-first", "thinking-unsigned", "thinking-lost-on-error"})
 _SIGNING = frozenset({"anthropic-messages", "bedrock-converse"})
 
@@ -33,6 +35,7 @@ def find_lost(context: Context) -> Iterator[Finding]:
             yield context.finding(
                 f"The failed turn {message.id} is sent without its thinking, so its {_calls(tools)} must not be sent"
                 " either",
+                *_move_error(message),
                 lossy("drop", "Remove the failed turn's calls and their results", *drop),
                 _as_text(message, message.parts),
                 messages=[message],
@@ -40,7 +43,51 @@ def find_lost(context: Context) -> Iterator[Finding]:
                 refusal=context.refusal(messages=[message], parts=message.parts),
                 details={"outputs_lost": [tool.id for tool in tools if tool.status == "completed"]},
             )
+    for message in context.messages:
+        refusal = context.refusal(*_FIRST, "thinking-only-message", messages=[message], parts=message.parts)
+        if refusal is not None and _unsigned_by_error(context, message) and not _lost(context, message):
+            yield _sent_unsigned(context, message, refusal)
     yield from _lost_but_said(context)
+
+
+def _unsigned_by_error(context: Context, message: Message) -> bool:
+    """A failed turn of generation 1 whose thinking is sent without the signature that it has
+    (docs/contract/v2-server.md#d8)."""
+    failed = message.generation == 1 and message.error is not None
+    return failed and context.same_model(message) and any(map(_signed, message.parts))
+
+
+def _sent_unsigned(context: Context, message: Message, refusal: Violation) -> Finding:
+    thinking = [part for part in message.parts if isinstance(part, ReasoningPart)]
+    tools = list(message.tools())
+    choices = [*_move_error(message)]
+    if _thinking_off(context) or not tools:
+        choices += [_drop_reasoning(thinking, "its signature is not sent")] if holds_answer(message) else []
+    if tools:
+        choices.append(_as_text(message, message.parts))
+    return context.finding(
+        f"The failed turn {message.id} is sent with its thinking, but without the signature",
+        *choices,
+        remove_turn(context, message),
+        messages=[message],
+        parts=[*thinking, *tools],
+        refusal=refusal,
+        also=OTHER_MODEL,
+    )
+
+
+def _move_error(message: Message) -> Iterator[Choice]:
+    """Without ``error`` generation 1 sends the signature again; measured with the real server
+    (docs/contract/v2-server.md#d8)."""
+    thinking = [part for part in message.parts if isinstance(part, ReasoningPart)]
+    metadata = message.data.get("metadata")
+    beside = metadata if isinstance(metadata, dict) else {}
+    if message.generation != 1 or message.error is None or "error" in beside or not all(map(_signed, thinking)):
+        return
+    moved = Edit(("metadata", "error"), message.error) if beside else Edit(("metadata",), {"error": message.error})
+    label = "Move the error into the row's metadata: the thinking is sent with its signature again, nothing is lost"
+    why = "a turn with an error is sent without the signature of its thinking"
+    yield safe("move-error", label, edit_message(message, (moved, Edit(("error",), REMOVE)), why))
 
 
 def _lost_but_said(context: Context) -> Iterator[Finding]:
@@ -50,6 +97,8 @@ def _lost_but_said(context: Context) -> Iterator[Finding]:
         signed = [part for part in message.parts if _signed(part)]
         tools = [part for part in parts if isinstance(part, ToolPart)]
         if message.error is None or not signed or not tools or not context.same_model(message):
+            continue
+        if message.generation == 1:
             continue
         if not _lost(context, message):
             yield context.finding(
@@ -66,7 +115,7 @@ def find_unsigned(context: Context) -> Iterator[Finding]:
     """Thinking without a signature: refused, all that a message holds, or left out by the client."""
     for message, violation, parts in _refused_turns(context):
         unsigned = _unsigned(context, message, violation, parts)
-        if unsigned and not _lost(context, message):
+        if unsigned and not _lost(context, message) and not _unsigned_by_error(context, message):
             yield _tool_turn(context, message, violation, parts, f"{unsigned[0].id} has no signature")
     for message, violation in _reasoning_only(context):
         if _signs(context) and not any(_signed(part) for part in message.parts):
@@ -78,7 +127,8 @@ def find_unsigned(context: Context) -> Iterator[Finding]:
 def find_not_first(context: Context) -> Iterator[Finding]:
     """A refused tool turn that begins with something else than its thinking."""
     for message, violation, parts in _refused_turns(context):
-        if not _unsigned(context, message, violation, parts) and not _lost(context, message):
+        told = _lost(context, message) or _unsigned_by_error(context, message)
+        if not told and not _unsigned(context, message, violation, parts):
             yield _tool_turn(context, message, violation, parts, "it does not begin with thinking")
 
 
@@ -87,7 +137,8 @@ def find_only(context: Context) -> Iterator[Finding]:
     """A message of reasoning and nothing else; unsigned reasoning on a protocol that signs is ``thinking-unsigned``."""
     reason = "reasoning is all it holds"
     for message, violation in _reasoning_only(context):
-        if not _signs(context) or any(_signed(part) for part in message.parts):
+        told = _unsigned_by_error(context, message)
+        if not told and (not _signs(context) or any(_signed(part) for part in message.parts)):
             yield _alone(context, message, violation, reason)
     for message in _harmless(context):
         if not holds_answer(message) and any(_signed(part) for part in message.parts):
@@ -188,20 +239,30 @@ def _tool_turn(context: Context, message: Message, violation: Violation, parts: 
     tools = [part for part in parts if isinstance(part, ToolPart)]
     reasoning = [part for part in parts if isinstance(part, ReasoningPart)]
     choices = [remove_turn(context, message)]
+    unsent = [part for part in reasoning if not part.signed or is_v2(message)]
     if tools:
         choices.insert(0, _as_text(message, parts))
-    elif reasoning:
-        unsent = [part for part in reasoning if not part.signed or is_v2(message)]
-        gone = delete_parts(unsent, "it cannot be sent as thinking")
-        choices.insert(0, lossy("drop-reasoning", "Drop the reasoning; text stays", *gone))
+    off = _thinking_off(context) and is_v2(message)
+    if unsent and (not tools or off):
+        choices.insert(0, _drop_reasoning(unsent, "it cannot be sent as thinking"))
+    on = "" if off else " with thinking on"
     return context.finding(
-        f"The {_calls(tools) if tools else 'text'} in {message.id} cannot be sent with thinking on: {reason}",
+        f"The {_calls(tools) if tools else 'text'} in {message.id} cannot be sent{on}: {reason}",
         *choices,
         messages=[message],
         parts=[*reasoning, *tools],
         refusal=violation,
-        also=SWITCH_OFF,
+        also=OTHER_MODEL if off else SWITCH_OFF,
     )
+
+
+def _drop_reasoning(parts: Sequence[Part], why: str) -> Choice:
+    """Enough with thinking off, where a call needs none before it."""
+    return lossy("drop-reasoning", "Drop the reasoning; text and calls stay", *delete_parts(parts, why))
+
+
+def _thinking_off(context: Context) -> bool:
+    return context.target is not None and context.target.thinking == "off"
 
 
 def _as_text(message: Message, parts: Sequence[Part]) -> Choice:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sessions_app.domain.model import FilePart, Message, OtherPart, Part, RowFault, ToolPart
 
-from .context import Context
+from .context import GOES_ON, Context
 from .finding import Choice, Finding, lossy, safe
 from .operations import delete_part, edit_message, edit_part, is_v2
 from .registration import rule
@@ -95,9 +95,10 @@ def _undecodable(
 ) -> Finding:
     words = {"error": fault.words, "certainty": "measured"} if fault.words else {}
     # Fatal where the client's words are those the verdict ends with; V2 cannot load a session with such a row at all.
-    fatal = fault.fatal and (context.client_stops or context.verdict is None)
+    goes_on = fault.fatal and context.goes_on(message)
+    fatal = fault.fatal and not goes_on and (context.client_stops or context.verdict is None)
     return context.finding(
-        f"{fault.table} {fault.id}: {fault.reason}",
+        f"{fault.table} {fault.id}: {fault.reason}" + (GOES_ON if goes_on else ""),
         *choices,
         messages=[message],
         parts=parts,

@@ -177,14 +177,19 @@ class SqliteStore(Store):
         if session is None:
             raise StoreError("no-session", self.path, f"There is no session {session_id}.")
         epochs = self._owned("session_context_epoch", session_id)
+        v2_rows, inputs = self._v2_rows(session_id), self._owned("session_input", session_id)
+        # V1 sessions have a number there too; nothing of theirs is read by it.
+        sequences = self._owned("event_sequence", session_id, "aggregate_id") if v2_rows or inputs else []
         return SessionRows(
             session=session,
             messages=_ordered(self._owned("message", session_id), "time_created", "id"),
             parts=_ordered([*self._owned("part", session_id), *self._strays(session_id)], "message_id", "id"),
-            session_message=self._v2_rows(session_id),
+            session_message=v2_rows,
             projects=projects,
             epoch=epochs[0] if epochs else None,
             siblings=self._siblings(session),
+            inputs=_ordered(inputs, "admitted_seq"),
+            sequence=sequences[0] if sequences else None,
         )
 
     def _session(self, session_id: Any) -> Row | None:
@@ -203,9 +208,9 @@ class SqliteStore(Store):
                 found.setdefault(session_id, (_rank(updated), _rank(session_id)))
         return sorted(found, key=found.__getitem__, reverse=True)
 
-    def _owned(self, name: str, session_id: str) -> list[Row]:
+    def _owned(self, name: str, session_id: str, owner: str = "session_id") -> list[Row]:
         table = self.schema.tables.get(name)
-        return [] if table is None or "session_id" not in table.columns else self._rows(table, "session_id", session_id)
+        return [] if table is None or owner not in table.columns else self._rows(table, owner, session_id)
 
     def _strays(self, session_id: str) -> list[Row]:
         """Parts of this session's messages that name another session (docs/contract/rules.md#2.29): the client sends

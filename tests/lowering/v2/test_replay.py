@@ -13,6 +13,7 @@ from sessions_app.domain.dialects import decode
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.lowering.replay_v2 import select_v2
 from sessions_app.domain.model import Session, SessionRows
+from sessions_app.domain.scan import scan
 from sessions_app.domain.wire.target import Target
 from tests.each import for_each
 from tests.paths import GOLDENS
@@ -43,7 +44,7 @@ def session(rows: list[dict[str, Any]], *, baseline: int | None = None, version:
         }
         for row in rows
     ]
-    epoch = None if baseline is None else {"session_id": "ses", "baseline_seq": baseline}
+    epoch = None if baseline is None else {"session_id": "ses", "snapshot": "{}", "baseline_seq": baseline}
     return decode(SessionRows({"id": "ses", "version": version}, session_message=stored, epoch=epoch))
 
 
@@ -55,11 +56,39 @@ def first(history: dict[str, Any], baseline: int | None) -> Session:
 
 @for_each("history", HISTORIES, name=itemgetter("name"))
 def test_generation_1_rows_are_selected_as_the_client_did(history: dict[str, Any]) -> None:
-    with_epoch = select_v2(first(history, history["baseline_seq"]), TARGET)
+    """Given a baseline; a send looks for its own first (``sending_baseline``)."""
+    with_epoch = select_v2(first(history, history["baseline_seq"]), TARGET, generation=1)
     assert [message.seq for message in with_epoch] == history["runner_seqs"]
     assert [message.id for message in with_epoch] == history["load_ids"]
-    without = select_v2(first(history, None), TARGET)
+    without = select_v2(first(history, None), TARGET, generation=1)
     assert [message.id for message in without] == history["load_ids_without_epoch"]
+
+
+ROWS = [
+    {"id": f"msg_{seq}", "type": kind, "seq": seq, "data": FIRST[kind]}
+    for seq, kind in enumerate(["user", "system", "user", "compaction", "system", "user"], start=1)
+]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "selected"),
+    [(0, [4, 5, 6]), (2, [4, 5, 6]), (4, [4, 5, 6]), (5, [4, 6]), (9, [4, 6]), (None, [4, 6])],
+)
+def test_a_send_makes_its_baseline_anew_at_a_newer_compaction_and_where_there_is_none(
+    baseline: int | None, selected: list[int]
+) -> None:
+    assert [message.seq for message in select_v2(session(ROWS, baseline=baseline), TARGET)] == selected
+
+
+def test_a_bad_row_before_the_compaction_stops_what_shows_the_session_and_no_request() -> None:
+    broken = session(ROWS, baseline=0)
+    broken.rows.session_message[0]["data"] = "{"
+    result = scan(decode(broken.rows), TARGET)
+    (finding,) = [one for one in result.findings if one.rule == "corrupt-json"]
+    assert result.health == finding.severity == "at-risk"
+    assert "the client cannot show the session, but goes on" in finding.summary
+    broken.rows.session_message[4]["data"] = "{"
+    assert scan(decode(broken.rows), TARGET).health == "blocked"
 
 
 def third(*kinds: tuple[str, dict[str, Any]]) -> Session:
