@@ -208,7 +208,7 @@ def _name(work: _Work, finding: Finding, rows: _Rows) -> str:
 
 
 def _place(operation: Operation) -> str:
-    return operation.message_id if operation.subject != "session" else "session"
+    return operation.message_id or operation.subject
 
 
 def _free(finding: Finding, choice: Choice, touched: Mapping[str, str], parts: Collection[str]) -> bool:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.model import LINE, Row
+from sessions_app.domain.model import LINE, Row, owner
 from sessions_app.domain.repair import RowChange
 
-WRITABLE_TABLES = ("project", "session", "message", "part", "session_message", LINE)
-"""Parents before children. Every other table is the client's own business (docs/contract/formats.md#a4: ``event`` rows
-are left alone)."""
+WRITABLE_TABLES = (
+    *("project", "session", "message", "part", "session_message"),
+    *("event_sequence", "event", "session_input", "session_context_epoch", LINE),
+)
+"""Parents before children. Every other table is the client's own business. ``event`` rows come and go only with the V2
+row that they tell of; those of the client are left alone (docs/contract/formats.md#a4)."""
 
 type RowName = tuple[str, tuple[tuple[str, Any], ...]]
 """(table, key columns with values): what tells one row from another."""
@@ -161,6 +164,7 @@ def netted(changes: Sequence[RowChange]) -> tuple[RowChange, ...]:
             folded[index] = None
     net = tuple(change for change in folded if change is not None and not same_row(change.before, change.after))
     _check_apart(net)
+    _check_told(net)
     return net
 
 
@@ -187,11 +191,35 @@ def _check_apart(net: Sequence[RowChange]) -> None:
         ends |= {end} if change.after is not None else set()
 
 
+def _check_told(net: Sequence[RowChange]) -> None:
+    """A V2 row comes or goes together with the event that has its number: without it, upgrades of the client have
+    stopped (docs/contract/rules.md#0.3, docs/contract/v2-server.md#adding)."""
+    coming, going = _numbers(net, "event")
+    for row, told in zip(_numbers(net, "session_message"), (coming, going), strict=True):
+        if alone := sorted(row.keys() - told.keys(), key=str):
+            where = ("session_message", row[alone[0]], "")
+            raise GuardRefused([Difference(*where, "a row of the V2 table comes and goes with its event only")])
+
+
+def _numbers(net: Sequence[RowChange], table: str) -> tuple[dict[tuple[Any, Any], str], ...]:
+    """(session, number) -> id of rows that are put in, and of rows that go."""
+    mine = [change for change in net if change.table == table]
+    return tuple(
+        {
+            (owner(table, row), row.get("seq")): str(row.get("id"))
+            for change in mine
+            for row, other in ((change.after, change.before), (change.before, change.after))[at : at + 1]
+            if row is not None and other is None
+        }
+        for at in (0, 1)
+    )
+
+
 def _check(change: RowChange) -> None:
     where = (change.table, row_id(change), "")
     if change.table not in WRITABLE_TABLES:
         raise GuardRefused([Difference(*where, "this table is never written")])
-    if change.table == "session_message" and (change.before is None or change.after is None):
-        raise GuardRefused([Difference(*where, "rows of the V2 table are edited in place only")])
+    if change.table == "event" and change.before is not None and change.after is not None:
+        raise GuardRefused([Difference(*where, "an event is never rewritten")])
     if change.before is None and change.after is None:
         raise GuardRefused([Difference(*where, "a change with neither a before nor an after")])

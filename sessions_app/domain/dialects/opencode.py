@@ -35,8 +35,13 @@ class OpencodeDialect(Dialect):
 
     def compile(self, rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
         of_session = [operation for operation in operations if operation.subject == "session"]
-        of_rows = [operation for operation in operations if operation.subject != "session"]
-        return (*_session_changes(rows.session, of_session), *(self.compile_rows(rows, of_rows) if of_rows else ()))
+        of_rows = [operation for operation in operations if operation.subject in ("part", "message")]
+        beside = [operation for operation in operations if operation.subject in ("input", "sequence", "epoch")]
+        return (
+            *_session_changes(rows.session, of_session),
+            *(self.compile_rows(rows, of_rows) if of_rows else ()),
+            *(_beside(rows, operation) for operation in beside),
+        )
 
     @abstractmethod
     def compile_rows(self, rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
@@ -54,6 +59,7 @@ class OpencodeDialect(Dialect):
             ("session_context_epoch", [] if rows.epoch is None else [rows.epoch]),
             ("session_input", rows.inputs),
             ("event_sequence", [] if rows.sequence is None else [rows.sequence]),
+            ("event", [] if rows.last_event is None else [{"seq": rows.last_event}]),
         )
         for table, stored in tables:
             for row in sorted(stored, key=lambda row: str(row.get("id", ""))):
@@ -74,6 +80,20 @@ def reads_v2(rows: SessionRows) -> bool:
         return second
     number = str(rows.session.get("version") or "").partition(".")[0]
     return number.isdigit() and int(number) >= 2
+
+
+def _beside(rows: SessionRows, operation: Operation) -> RowChange:
+    """A change of what V2 keeps beside the messages (docs/contract/v2-server.md#repairing)."""
+    if operation.subject == "epoch" and operation.action == "delete" and rows.epoch is not None:
+        return row_change("session_context_epoch", rows.epoch, None)
+    if operation.subject == "input" and operation.action == "replace":
+        row = next((row for row in rows.inputs if row.get("id") == operation.message_id), None)
+        if row is not None:
+            return row_change("session_input", row, changed_columns(row, operation.columns))
+    if operation.subject == "sequence" and operation.action == "replace":
+        new = {"aggregate_id": rows.id, "seq": -1, "owner_id": None}
+        return row_change("event_sequence", rows.sequence, changed_columns(rows.sequence or new, operation.columns))
+    raise OperationError(f"nothing is stored that this could change: {operation.action} {operation.subject}")
 
 
 def _session_changes(session: Row, operations: Sequence[Operation]) -> Iterable[RowChange]:

@@ -7,6 +7,9 @@ ORDER_OF_REPAIR = (
     "corrupt-json",
     "undecodable-row",
     "orphan-row",
+    # Numbers and marks beside the rows, without which no prompt goes out.
+    "sequence-broken",
+    "epoch-unreadable",
     # What failed attempts left, then the calls: ids, names, arguments, results, ends.
     "failed-attempt-leftovers",
     "duplicate-call-id-in-message",

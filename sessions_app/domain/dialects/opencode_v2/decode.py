@@ -111,6 +111,7 @@ def _fault(row: Row, mismatch: Mismatch, rule: Any) -> RowFault:
         rule,
         fatal=True,
         words=mismatch.words,
+        spare=mismatch.spare,
     )
 
 
