@@ -38,7 +38,8 @@ ORDER_OF_REPAIR = (
     "dangling-tail",
     "dangling-revert",
     "dangling-child",
-    # Thinking and provider state.
+    # Thinking and provider state, first where it stands.
+    "provider-state-nested",
     "thinking-lost-on-error",
     "thinking-unsigned",
     "thinking-not-first",

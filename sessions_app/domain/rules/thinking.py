@@ -14,6 +14,9 @@ from .content import blank, holds_answer
 from .context import Context
 from .finding import Choice, Finding, lossy, safe
 from .operations import delete_part, delete_parts, edit_message, is_v2, replace_part, take_out, tool_as_text
+from .finding import Choice, Finding, lossy
+from .nested import nested
+from .operations import delete_part, delete_parts, is_v2, replace_part, take_out, tool_as_text
 from .registration import rule
 
 SWITCH_OFF = "Or leave the session as it is and switch thinking off, or continue with another model."
@@ -152,7 +155,7 @@ def _refused_turns(context: Context) -> Iterator[tuple[Message, Violation, list[
         message = context.messages_by_id.get(violation.message)
         if message is None or not message.is_assistant or _FIRST.isdisjoint(violation.faults):
             continue
-        if not holds_answer(message):
+        if not holds_answer(message) or any(nested(message, part) for part in message.parts):
             continue
         parts = _step(message, violation.part)
         place = (message.id, *(part.id for part in parts))
