@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.model import LINE, Row, owner
+from sessions_app.domain.model import LINE, Row
 from sessions_app.domain.repair import RowChange
 
 WRITABLE_TABLES = (
@@ -164,7 +164,6 @@ def netted(changes: Sequence[RowChange]) -> tuple[RowChange, ...]:
             folded[index] = None
     net = tuple(change for change in folded if change is not None and not same_row(change.before, change.after))
     _check_apart(net)
-    _check_told(net)
     return net
 
 
@@ -191,28 +190,18 @@ def _check_apart(net: Sequence[RowChange]) -> None:
         ends |= {end} if change.after is not None else set()
 
 
-def _check_told(net: Sequence[RowChange]) -> None:
-    """A V2 row comes or goes together with the event that has its number: without it, upgrades of the client have
-    stopped (docs/contract/rules.md#0.3, docs/contract/v2-server.md#adding)."""
-    coming, going = _numbers(net, "event")
-    for row, told in zip(_numbers(net, "session_message"), (coming, going), strict=True):
-        if alone := sorted(row.keys() - told.keys(), key=str):
-            where = ("session_message", row[alone[0]], "")
-            raise GuardRefused([Difference(*where, "a row of the V2 table comes and goes with its event only")])
+def check_told(net: Sequence[RowChange]) -> None:
+    """A V2 row comes together with the event that has its number: without it, upgrades of the client have stopped
+    (docs/contract/rules.md#0.3, docs/contract/v2-server.md#adding). Raises ``GuardRefused``."""
+    told = {(row["aggregate_id"], row["seq"]) for row in _coming(net, "event")}
+    for row in _coming(net, "session_message"):
+        if (row["session_id"], row.get("seq")) not in told:
+            where = ("session_message", str(row["id"]), "")
+            raise GuardRefused([Difference(*where, "a row of the V2 table comes with its event only")])
 
 
-def _numbers(net: Sequence[RowChange], table: str) -> tuple[dict[tuple[Any, Any], str], ...]:
-    """(session, number) -> id of rows that are put in, and of rows that go."""
-    mine = [change for change in net if change.table == table]
-    return tuple(
-        {
-            (owner(table, row), row.get("seq")): str(row.get("id"))
-            for change in mine
-            for row, other in ((change.after, change.before), (change.before, change.after))[at : at + 1]
-            if row is not None and other is None
-        }
-        for at in (0, 1)
-    )
+def _coming(net: Sequence[RowChange], table: str) -> list[Row]:
+    return [one.after for one in net if one.table == table and one.before is None and one.after is not None]
 
 
 def _check(change: RowChange) -> None:

@@ -52,17 +52,16 @@ class Server:
     def database(self) -> Path:
         return self.home / "share" / "opencode" / "opencode.db"
 
-    def take(self, database: Path) -> str:
-        """Copy the one session of ``database`` into the server's own, in its project's folder; the session's id."""
+    def take(self, database: Path) -> None:
+        """Copy the sessions of ``database`` into the server's own, in its project's folder."""
         with closing(sqlite3.connect(self.database)) as connection, connection:
             connection.execute("ATTACH ? AS given", (str(database),))
             for table in TABLES:
                 columns = [f'"{row[1]}"' for row in connection.execute(f"PRAGMA given.table_info({table})")]
                 names = ", ".join(columns)
                 connection.execute(f"INSERT OR IGNORE INTO main.{table} ({names}) SELECT {names} FROM given.{table}")
-            [(session,)] = connection.execute("SELECT id FROM given.session").fetchall()
-            connection.execute("UPDATE main.session SET directory = ? WHERE id = ?", (str(self.project), session))
-        return str(session)
+            connection.execute("UPDATE main.session SET directory = ?", (str(self.project),))
+            connection.execute("UPDATE main.project SET worktree = ?", (str(self.project),))
 
     def go_on(self, session: str, prompt: str, timeout: float = 30) -> Request | None:
         """What the provider was asked for one more prompt, once its answer is stored; None where nothing was asked

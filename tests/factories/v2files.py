@@ -41,6 +41,7 @@ def recorded(document: dict[str, Any]) -> Tables:
 def written(path: Path, *tables: Tables) -> Path:
     """A database of 1.18.33 that holds them."""
     with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA synchronous = OFF")
         connection.executescript((CORPUS / "schema" / "1.18.33.sql").read_text())
         for one in tables:
             for table, rows in one.items():

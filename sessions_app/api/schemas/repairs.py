@@ -36,7 +36,7 @@ class OperationOut(Schema):
     """One change of one part, message or session; its values are in the row changes."""
 
     action: Literal["delete", "replace", "insert"]
-    subject: Literal["part", "message", "session", "input", "sequence", "epoch"]
+    subject: Literal["part", "message", "row", "session", "input", "sequence", "epoch"]
     message: str
     part: str
     why: str

@@ -77,7 +77,7 @@ def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChan
 
 def _owner(operation: Operation) -> str:
     """The message that an operation is about, "" for the session and what is kept beside its messages. A V2 part is named "<message id>#<index>"."""
-    if operation.subject not in ("part", "message"):
+    if operation.subject not in ("part", "message", "row"):
         return ""
     return operation.message_id or operation.part_id.rpartition("#")[0] or operation.part_id
 

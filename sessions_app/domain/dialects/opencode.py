@@ -35,7 +35,7 @@ class OpencodeDialect(Dialect):
 
     def compile(self, rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
         of_session = [operation for operation in operations if operation.subject == "session"]
-        of_rows = [operation for operation in operations if operation.subject in ("part", "message")]
+        of_rows = [operation for operation in operations if operation.subject in ("part", "message", "row")]
         beside = [operation for operation in operations if operation.subject in ("input", "sequence", "epoch")]
         return (
             *_session_changes(rows.session, of_session),

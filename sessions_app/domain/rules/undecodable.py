@@ -13,7 +13,7 @@ from sessions_app.domain.wire.callids import plain
 
 from .context import GOES_ON, Context
 from .finding import Choice, Finding, lossy, safe
-from .operations import delete_part, edit_message, edit_part, is_v2
+from .operations import delete_part, delete_row, edit_message, edit_part, is_v2
 from .registration import rule
 from .rowdefaults import fill_message, fill_part
 
@@ -85,6 +85,9 @@ def _bad_message(context: Context, message: Message, fault: RowFault) -> Finding
     edits = fill_message(context, message, fault)
     fill = f"Fill {fault.path} from what the session knows"
     choices = [safe("fill", fill, edit_message(message, edits, fault.reason))] if edits else []
+    if is_v2(message):
+        label = "Take the row out; the restore point keeps its bytes"
+        choices.append(lossy("quarantine", label, delete_row(message, fault.reason)))
     return _undecodable(context, fault, choices, message)
 
 
