@@ -17,7 +17,7 @@ from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict
 
 from .bodies import Requests, body
-from .dialects import applied, compile
+from .dialects import applied, compile, reading
 from .model import Row, Session
 from .patience import paced
 from .repair import Operation, OperationError, Plan, RowChange
@@ -89,6 +89,7 @@ def propose(
     if wish.operations is not None:
         rows = session.rows
         return Proposal(Plan(session.id, rows_hash(rows), wish.operations, compile(rows, wish.operations)))
+    session = reading(session, wish.history)
     known = facts or Facts()
     asked = target or wish.goal(session)
     goal = asked or infer_target(session)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sessions_app.domain.collector import undisturbed
-from sessions_app.domain.model import V2, Row, Session, SessionRows, key_column
+from sessions_app.domain.model import V2, DialectName, Row, Session, SessionRows, key_column
 from sessions_app.domain.repair import Operation, OperationError, RowChange
 
 from .base import Decoded, Dialect, current, dialect_of, dialects, held, named, register, unregister
@@ -29,6 +29,7 @@ __all__ = [
     "dialects",
     "held",
     "named",
+    "reading",
     "register",
     "rows_hash",
     "unregister",
@@ -51,6 +52,12 @@ def decode(rows: SessionRows, generation: int | None = None) -> Session:
         session.faults += found.faults
         session.orphans += found.orphans
     return session
+
+
+def reading(session: Session, history: DialectName) -> Session:
+    """The session with this one of its histories as the one its client uses; as it is where it does not hold it, and for
+    ""."""
+    return replace(session, dialect=history) if session.history(history) else session
 
 
 def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
@@ -137,9 +144,11 @@ def _change(table: dict[object, Row], change: RowChange) -> None:
 
 
 def applied(session: Session, changes: Iterable[RowChange]) -> Session:
-    """The session after changes, read as the same generation of V2: a repair may take away what told it."""
+    """The session after changes, read as the same history and generation of V2: a repair may take away what told
+    them."""
     generations = {message.generation for message in session.history(V2)}
-    return decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
+    after = decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
+    return reading(after, session.dialect)
 
 
 def rows_hash(rows: SessionRows) -> str:

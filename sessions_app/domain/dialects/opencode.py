@@ -73,13 +73,21 @@ class OpencodeDialect(Dialect):
 
 
 def reads_v2(rows: SessionRows) -> bool:
-    """The client uses the V2 history: the one that is there; of two or none, the one that the client version that made
-    the session uses first."""
+    """The client uses the V2 history: the one that is there; of two the one with the newer message
+    (docs/contract/v2-server.md#d12); else the one that the client version that made the session uses first."""
     second = bool(rows.session_message or rows.inputs)
     if second != bool(rows.messages):
         return second
+    old, new = _newest(rows.messages), _newest([*rows.session_message, *rows.inputs])
+    if old != new:
+        return new > old
     number = str(rows.session.get("version") or "").partition(".")[0]
     return number.isdigit() and int(number) >= 2
+
+
+def _newest(rows: Sequence[Row]) -> float:
+    times = (row.get("time_created") for row in rows)
+    return max((time for time in times if isinstance(time, (int, float))), default=0)
 
 
 def _beside(rows: SessionRows, operation: Operation) -> RowChange:

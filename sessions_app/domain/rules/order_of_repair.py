@@ -68,6 +68,7 @@ ORDER_OF_REPAIR = (
     "reasoning-field-missing",
     "thought-signature-missing",
     "hidden-generation",
+    "two-histories",
     "content-policy-text",
     "sqlite-corrupt",
     "waiting-prompt",
