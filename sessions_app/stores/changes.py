@@ -115,15 +115,15 @@ def guarded(changes: Sequence[RowChange], stored: Callable[[str, Row], Row | Non
 
 
 def reading_back(change: RowChange, row: Row | None) -> RowChange:
-    """The change with ``after`` as a store of files reads it back. Raises ``GuardRefused`` where more than times would
-    differ."""
+    """The change with ``after`` as a store of files reads it back. Raises ``GuardRefused`` where more than times, and the
+    number of a place in a file, would differ."""
     if change.after is None:
         return change
     for column, value in change.after.items():
         found = None if row is None else row.get(column)
         if column == "data":
             value, found = str(value).strip(), str(found).strip()
-        if column not in ("time_created", "time_updated") and not same(value, found):
+        if column not in ("time_created", "time_updated", "seq") and not same(value, found):
             raise GuardRefused(
                 [Difference(change.table, row_id(change), column, "the row cannot be stored as planned")]
             )

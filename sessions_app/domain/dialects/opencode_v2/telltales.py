@@ -96,6 +96,8 @@ def _named(value: dict[str, Any], keys: dict[str, frozenset[int]]) -> frozenset[
 def _item(item: dict[str, Any]) -> frozenset[int]:
     kind = item.get("type")
     found = _named(item, _ITEM_KEYS.get(kind, {})) if isinstance(kind, str) else ANY
+    if kind in ("text", "reasoning") and "id" not in item:
+        found &= _NEW
     state = item.get("state")
     if kind != "tool" or not isinstance(state, dict):
         return found
