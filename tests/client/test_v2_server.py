@@ -6,12 +6,17 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sessions_app.domain import planning
 from sessions_app.domain.dialects import decode
+from sessions_app.domain.processor import Usage
+from sessions_app.domain.processor.summary import compaction_changes
+from sessions_app.domain.rowdoc import rows_hash
 from sessions_app.domain.scan import scan
+from sessions_app.domain.wire.target import make_target
 from sessions_app.domain.wish import Wish
 from sessions_app.stores import open_store
 from sessions_app.stores.base import Store
@@ -91,3 +96,24 @@ def test_every_refused_session_goes_on_after_the_recommended_repairs(lildax: Ser
     assert len(asked) >= 60
     assert {name: "nothing was sent" for name, one in asked.items() if one is None} == {}
     assert {name: one.error for name, one in asked.items() if one is not None and one.error} == {}
+
+
+def test_a_compaction_written_by_suture_is_what_the_server_sends_from_then_on(lildax: Server, tmp_path: Path) -> None:
+    bare = {**stores()["v2r_kill_tool_anth"], "event": []}  # those of the data hold nothing, which /history cannot read
+    ids = _taken(lildax, {"sound": bare}, tmp_path)
+    target = make_target("fakea", "m1", "off", "anthropic-messages")
+    with open_store(lildax.database) as store:
+        rows = store.read(ids["sound"])
+        said: dict[str, Any] = {"usage": Usage(), "cost": 0, "now": 0, "tails": lambda: "0" * 14}
+        made = compaction_changes(rows, decode(rows), "All of it, in short.", target=target, **said)
+        store.apply(made, journal=Journal(tmp_path / "journal"), expect={rows.id: rows_hash(rows)})
+
+    asked = [lildax.go_on(rows.id, f"prompt {number}") for number in (1, 2)]
+
+    for one in asked:
+        assert one is not None and one.error is None
+        first = str(one.body["messages"][0]["content"])
+        assert "<conversation-checkpoint>" in first and "All of it, in short." in first
+    assert "prompt 1" in str(asked[1].body["messages"]) and ANSWER in str(asked[1].body["messages"])  # type: ignore[union-attr]
+    status, history = lildax.ask("GET", f"/api/session/{rows.id}/history")
+    assert status == 200 and "session.next.compaction.ended" in str(history)
