@@ -107,7 +107,8 @@ def payloads_export(
     require(request, VIEW)
     wanted = SessionFilter.understood(request.GET, also=PayloadOptions.__dataclass_fields__)
     lines = payload_lines(
-        session_query(wanted, sessions(request)), PayloadOptions(target, thinking, as_stored, canonical, redact, history)
+        session_query(wanted, sessions(request)),
+        PayloadOptions(target, thinking, as_stored, canonical, redact, history),
     )
     response = StreamingHttpResponse(
         (line.encode() for line in lines_shown(request, lines)), content_type="application/x-ndjson"

@@ -143,8 +143,8 @@ class RowFault:
 
     ``path`` is the JSON path inside the row's ``data`` ("" = the whole text); ``rule`` is ``corrupt-json`` or
     ``undecodable-row``. ``fatal`` says that the client cannot open or continue the session because of it
-    (docs/contract/formats.md#a6, docs/contract/wire.md#f18); ``words`` are the client's own words then. ``spare``: the value is a
-    null whose key may be left out.
+    (docs/contract/formats.md#a6, docs/contract/wire.md#f18); ``words`` are the client's own words then.
+    ``spare``: the value is a null whose key may be left out.
     """
 
     table: str

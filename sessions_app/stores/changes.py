@@ -115,8 +115,10 @@ def guarded(changes: Sequence[RowChange], stored: Callable[[str, Row], Row | Non
 
 
 def reading_back(change: RowChange, row: Row | None) -> RowChange:
-    """The change with ``after`` as a store of files reads it back. Raises ``GuardRefused`` where more than times, and the
-    number of a place in a file, would differ."""
+    """The change with ``after`` as a store of files reads it back.
+
+    Raises ``GuardRefused`` where more than times, and the number of a place in a file, would differ.
+    """
     if change.after is None:
         return change
     for column, value in change.after.items():

@@ -1,5 +1,5 @@
-"""``opencode export`` files as a store (docs/contract/formats.md#a5, #c2): rows keep the text they have in the file, and
-go back into it in the same shape."""
+"""``opencode export`` files as a store (docs/contract/formats.md#a5, #c2): rows keep the text they have in the file,
+and go back into it in the same shape."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def edited(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> st
         if column in before and type(before[column]) is type(value) and before[column] == value:
             continue
         path = _COLUMNS.get(column, tuple(column.split(".")))
-        if column in _ELSEWHERE and isinstance(top.get(_ELSEWHERE[column][0]), dict):
+        if column in _ELSEWHERE and isinstance(top.get(str(_ELSEWHERE[column][0])), dict):
             path = _ELSEWHERE[column]
         if value is None:
             edits.append(Edit(path, REMOVE))

@@ -31,8 +31,8 @@ PROVIDERS = {"fake": "@ai-sdk/openai-compatible", "fakea": "@ai-sdk/anthropic", 
 
 
 def program() -> Path | None:
-    """The server of this version: ``$SUTURE_V2_SERVER``, else the one that ``make client`` installs; None where there is
-    none."""
+    """The server of this version: ``$SUTURE_V2_SERVER``, else the one that ``make client`` installs; None where there
+    is none."""
     named = os.environ.get("SUTURE_V2_SERVER")
     installed = ROOT / ".local" / "server-v2" / "node_modules" / "@opencode-ai" / "cli-linux-x64" / "bin" / "lildax"
     path = Path(named) if named else installed

@@ -55,8 +55,8 @@ def decode(rows: SessionRows, generation: int | None = None) -> Session:
 
 
 def reading(session: Session, history: DialectName) -> Session:
-    """The session with this one of its histories as the one its client uses; as it is where it does not hold it, and for
-    ""."""
+    """The session with this one of its histories as the one its client uses; as it is for "" and for one that it does
+    not hold."""
     return replace(session, dialect=history) if session.history(history) else session
 
 
@@ -83,7 +83,10 @@ def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChan
 
 
 def _owner(operation: Operation) -> str:
-    """The message that an operation is about, "" for the session and what is kept beside its messages. A V2 part is named "<message id>#<index>"."""
+    """The message that an operation is about, "" for the session and what is kept beside its messages.
+
+    A V2 part is named "<message id>#<index>".
+    """
     if operation.subject not in ("part", "message", "row"):
         return ""
     return operation.message_id or operation.part_id.rpartition("#")[0] or operation.part_id

@@ -213,8 +213,8 @@ def find_two_histories(context: Context) -> Iterator[Finding]:
     other = V1 if session.dialect == V2 else V2
     refused = told[other].get("error")
     yield context.finding(
-        f"The session holds {told[V1]['messages']} messages of the old client (1.x) and {told[V2]['messages']} of the new"
-        " one (2.x); each client sends only its own"
+        f"The session holds {told[V1]['messages']} messages of the old client (1.x) and {told[V2]['messages']} of the"
+        " new one (2.x); each client sends only its own"
         + (f". Those of the other one would be refused: {refused}" if refused else ""),
         details={
             "histories": told,

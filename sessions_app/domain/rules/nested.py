@@ -29,7 +29,7 @@ def nested(message: Message, part: Part) -> list[tuple[JsonPath, str, Mapping[st
     as it should be (what stands beside it stays)."""
     if not message.generation:
         return []
-    found = []
+    found: list[tuple[JsonPath, str, Mapping[str, Any]]] = []
     for path, value in (*states(message, part), *_results(message, part)):
         named = [key for key in value if key in _PROVIDERS or key == message.provider]
         if named and all(isinstance(held, dict) for held in value.values()):

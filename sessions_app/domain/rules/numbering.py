@@ -1,5 +1,5 @@
-"""What opencode keeps beside a session's messages: the numbers of its events and rows, admitted prompts, and the context
-that the model was told last (docs/contract/v2-server.md#repairing)."""
+"""What opencode keeps beside a session's messages: the numbers of its events and rows, admitted prompts, and the
+context that the model was told last (docs/contract/v2-server.md#repairing)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _steps(value: Any, path: tuple[str, ...]) -> JsonPath:
     steps: list[str | int] = []
     for step in path:
         steps.append(int(step) if isinstance(value, list) else step)
-        value = value[steps[-1]]  # type: ignore[index]
+        value = value[steps[-1]]
     return tuple(steps)
 
 

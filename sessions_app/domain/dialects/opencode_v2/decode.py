@@ -25,7 +25,6 @@ from . import schemas, telltales
 from .items import OtherItem, ReasoningItem, TextItem, ToolItem
 from .shape import Mismatch, expected, within
 
-
 ID_PREFIX: Final = "msg_"
 """What the id of every row begins with (docs/contract/v2-server.md#repairing)."""
 

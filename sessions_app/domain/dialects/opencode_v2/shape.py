@@ -21,8 +21,10 @@ _SHOWN = 400
 
 
 class Mismatch(Exception):
-    """``reason`` without position; ``path`` grows from the inside out while it is raised. ``spare``: the value is a null
-    whose key may be left out."""
+    """``reason`` without position; ``path`` grows from the inside out while it is raised.
+
+    ``spare``: the value is a null whose key may be left out.
+    """
 
     def __init__(self, reason: str, *, spare: bool = False) -> None:
         super().__init__(reason)
