@@ -13,10 +13,8 @@ from sessions_app.domain.wire.verdict import Violation
 from .content import blank, holds_answer
 from .context import Context
 from .finding import Choice, Finding, lossy, safe
-from .operations import delete_part, delete_parts, edit_message, is_v2, replace_part, take_out, tool_as_text
-from .finding import Choice, Finding, lossy
 from .nested import nested
-from .operations import delete_part, delete_parts, is_v2, replace_part, take_out, tool_as_text
+from .operations import delete_part, delete_parts, edit_message, is_v2, replace_part, take_out, tool_as_text
 from .registration import rule
 
 SWITCH_OFF = "Or leave the session as it is and switch thinking off, or continue with another model."
