@@ -63,30 +63,30 @@ class Server:
             connection.execute("UPDATE main.session SET directory = ?", (str(self.project),))
             connection.execute("UPDATE main.project SET worktree = ?", (str(self.project),))
 
-    def go_on(self, session: str, prompt: str, timeout: float = 30) -> Request | None:
-        """What the provider was asked for one more prompt, once its answer is stored; None where nothing was asked
-        within ``timeout``. ``prompt`` is told again by its words, so each is given once."""
+    def go_on(self, session: str, prompt: str, timeout: float = 60) -> Request | None:
+        """What the provider was asked for one more prompt; None where nothing was asked within ``timeout``. ``prompt``
+        is told again by its words, so each is given once."""
         status, _ = self.ask("POST", f"/api/session/{session}/prompt", {"prompt": {"text": prompt}})
         if status != 200:
             return None
-        asked = self._waited(lambda: self._asked(prompt), timeout)
-        if asked is not None and asked.error is None:
-            self._waited(lambda: self._settled(session) or None, timeout)
-        return asked
+        return self._waited(lambda: next((one for one in self.provider.turns() if _ends(one, prompt)), None), timeout)
 
-    def _asked(self, prompt: str) -> Request | None:
-        found = (one for one in self.provider.turns() if prompt in json.dumps(one.body))
-        return next(found, None)
+    def answered(self, session: str, timeout: float = 60) -> list[Any]:
+        """The session's messages as the server gives them, once the newest is a whole answer."""
+        found = self._waited(lambda: self._answered(session), timeout)
+        assert found is not None, "the answer is not stored"
+        return found
 
-    def _settled(self, session: str) -> bool:
-        _, document = self.ask("GET", f"/api/session/{session}/message?order=desc&limit=1")
-        newest = document.get("data") or [{}]
-        return newest[0].get("type") == "assistant" and "completed" in newest[0].get("time", {})
+    def _answered(self, session: str) -> list[Any] | None:
+        _, document = self.ask("GET", f"/api/session/{session}/message?order=desc&limit=10")
+        messages = list(document.get("data") or [{}])
+        whole = messages[0].get("type") == "assistant" and "completed" in messages[0].get("time", {})
+        return messages if whole else None
 
     def _waited[T](self, look: Callable[[], T | None], timeout: float) -> T | None:
         ends = time.monotonic() + timeout
         while (found := look()) is None and time.monotonic() < ends:
-            time.sleep(0.1)
+            time.sleep(0.2)
         return found
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
@@ -97,7 +97,7 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 text, status = answer.read(), answer.status
         except urllib.error.HTTPError as refused:
             text, status = refused.read(), refused.code
@@ -115,6 +115,12 @@ class Server:
                 pass
             time.sleep(0.2)
         raise AssertionError("the V2 server did not start")
+
+
+def _ends(request: Request, prompt: str) -> bool:
+    """The request ends with this prompt; what the server says of a changed context may stand behind it."""
+    sent = request.body.get("messages") or request.body.get("input") or []
+    return prompt in json.dumps(sent[-2:])
 
 
 @contextmanager
