@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import platform
 import socket
 import sqlite3
 import subprocess
@@ -21,7 +22,8 @@ from typing import Any
 from tests.client.opencode import ROOT
 from tests.client.provider import Provider, Request
 
-VERSION = "1.18.18"
+PUBLISHED = (platform.system(), platform.machine()) == ("Linux", "x86_64")
+"""npm has the server for this kind of machine alone."""
 TABLES = (
     *("project", "session", "message", "part", "session_message", "event_sequence", "event"),
     *("session_input", "session_context_epoch"),
@@ -31,7 +33,7 @@ PROVIDERS = {"fake": "@ai-sdk/openai-compatible", "fakea": "@ai-sdk/anthropic", 
 
 
 def program() -> Path | None:
-    """The server of this version: ``$SUTURE_V2_SERVER``, else the one that ``make client`` installs; None where there
+    """The server: ``$SUTURE_V2_SERVER``, else the one that ``make client`` installs; None where there
     is none."""
     named = os.environ.get("SUTURE_V2_SERVER")
     installed = ROOT / ".local" / "server-v2" / "node_modules" / "@opencode-ai" / "cli-linux-x64" / "bin" / "lildax"
@@ -105,7 +107,7 @@ class Server:
         return status, document if isinstance(document, dict) else {"data": document}
 
     def wait_for_start(self, process: subprocess.Popen[bytes]) -> None:
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + 180
         while time.monotonic() < ends and process.poll() is None:
             try:
                 _, document = self.ask("GET", "/api/model")  # the first time it loads them

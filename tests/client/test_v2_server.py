@@ -21,7 +21,7 @@ from sessions_app.domain.wish import Wish
 from sessions_app.stores import open_store
 from sessions_app.stores.base import Store
 from sessions_app.stores.journal import Journal
-from tests.client.lildax import Server, program, server
+from tests.client.lildax import PUBLISHED, Server, program, server
 from tests.client.provider import ANSWER, Provider
 from tests.factories.v2files import Tables, recorded, stores, written
 from tests.factories.v2recordings import RECORDINGS
@@ -40,7 +40,7 @@ def lildax(strict: Provider, tmp_path: Path) -> Iterator[Server]:
     """The server. In CI a missing one is a failure, not a skip."""
     if program() is None:
         message = "the V2 server is not installed: run `make client`"
-        if os.environ.get("CI"):
+        if os.environ.get("CI") and PUBLISHED:
             pytest.fail(message)
         pytest.skip(message)
     with server(tmp_path / "server", strict) as running:

@@ -33,31 +33,30 @@ def _behind(context: Context) -> Iterator[Finding]:
     rows = context.session.rows
     if not rows.behind:
         return
-    number, last, events = _number(rows.sequence), rows.last_number, rows.last_event or -1
+    number, last = _number(rows.sequence), rows.last_number
+    events = -1 if rows.last_event is None else rows.last_event
     above = [one for one in context.session.history(V2) if one.seq is not None and one.seq > number]
+    stopped = rows.sequence is None or number < events
     if rows.sequence is None:
         summary = f"The session has no sequence, though its rows are numbered up to {last}"
-        error = "UNIQUE constraint failed: event.aggregate_id, event.seq" if events >= 0 else ""
         then = "every write fails" if events >= 0 else "new prompts and answers get numbers before and between old ones"
-    elif number < events:
+    elif stopped:
         summary = f"The session's sequence is at {number}, but its events go up to {events}"
-        error = "UNIQUE constraint failed: event.aggregate_id, event.seq"
         then = "every prompt is refused"
     else:
         summary = f"The session's sequence is at {number}, but rows are numbered up to {last}"
-        error, then = "", "the next prompt or its answer is lost, and these rows are sent behind every new one"
+        then = "the next prompt or its answer is lost, and these rows are sent behind every new one"
     why = f"the client would give the numbers up to {last} again: {then}"
     yield context.finding(
         summary,
         safe("raise", f"Set the sequence to {last}", Operation("replace", "sequence", columns={"seq": last}, why=why)),
-        messages=above if number >= events and rows.sequence is not None else (),
-        severity="at-risk" if rows.sequence is not None and number >= events else "blocked",
+        messages=() if stopped else above,
+        severity="blocked" if stopped else "at-risk",
         details={
             "sequence": None if rows.sequence is None else number,
             "should_be": last,
             "last_event": events,
             "then": then,
-            **({"error": error, "certainty": "measured"} if error else {}),
         },
         mark="sequence",
     )
@@ -84,7 +83,7 @@ def _unpromoted(context: Context) -> Iterator[Finding]:
         safe("promote", "Mark them as sent, at their messages' numbers", *mend),
         messages=[str(row["id"]) for row in rows],
         severity="blocked",
-        details={"error": "UNIQUE constraint failed: session_message.id", "certainty": "measured"},
+        details={"then": "every new prompt is taken, and nothing is sent"},
         mark="input",
     )
 
