@@ -48,6 +48,13 @@ def test_the_newer_messages_are_the_sessions_unless_others_are_chosen(mixed: Pat
     assert decode(session.rows).dialect == V1
 
 
+def test_rows_that_2x_took_over_are_one_history(mixed: Path) -> None:
+    rows = _session(mixed).rows
+    for old, new in zip(rows.messages, rows.session_message, strict=False):
+        new["time_created"] = old["time_created"]
+    assert not [one for one in scan(decode(rows)).findings if one.rule == "two-histories"]
+
+
 def test_what_the_other_client_would_be_refused_for_is_said(mixed: Path) -> None:
     session = _session(mixed)
     tool = next(part for part in session.rows.parts if json.loads(part["data"])["type"] == "tool")

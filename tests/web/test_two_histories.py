@@ -31,3 +31,6 @@ def test_the_api_lowers_the_history_that_is_named(alice: Client, mixed: Session)
     newer, older = alice.get(address), alice.get(f"{address}?history=opencode-v1")
     assert "ok done" in newer.content.decode() and "ok done" not in older.content.decode()
     assert alice.get(f"{address}?history=opencode-v7").status_code == 422
+    plan = f"/api/v1/sessions/{mixed.pk}/plan"
+    assert alice.post(plan, {"history": "opencode-v1"}, content_type="application/json").status_code in (200, 409)
+    assert alice.post(plan, {"history": "opencode-v7"}, content_type="application/json").status_code == 422

@@ -208,7 +208,7 @@ def find_two_histories(context: Context) -> Iterator[Finding]:
     """Messages of both clients: each sends its own only, so the model lacks what was said with the other."""
     session = context.session
     told = {name: _told(context, replace(session, dialect=name)) for name in (V1, V2) if session.history(name)}
-    if len(told) < 2:
+    if len(told) < 2 or _taken_over(session):
         return
     other = V1 if session.dialect == V2 else V2
     refused = told[other].get("error")
@@ -222,6 +222,13 @@ def find_two_histories(context: Context) -> Iterator[Finding]:
             "hint": "The newer messages are judged here; name the other history to look at it, send it or repair it.",
         },
     )
+
+
+def _taken_over(session: Session) -> bool:
+    """The newer history holds the older one: 2.x imported it (docs/contract/formats.md#c3)."""
+    new, old = session.history(V2), session.history(V1)
+    known: set[object] = {one.id for one in new} | {one.time_created for one in new}
+    return 2 * sum(one.id in known or one.time_created in known for one in old) >= len(old)
 
 
 def _told(context: Context, session: Session) -> dict[str, Any]:
