@@ -8,6 +8,9 @@ READY_TO_RUN = .venv/.ready-to-run$(EXTRAS)
 
 CLIENT_VERSION := 1.18.33
 CLIENT := .local/client/node_modules/.bin/opencode
+V2_SERVER_VERSION := 1.18.18
+# The server of the V2 line is on the registry for this machine alone.
+V2_SERVER := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),.local/server-v2/node_modules/@opencode-ai/cli-linux-x64/bin/lildax)
 
 # Blocks are the tags of web/templatetags/components.py that end with end... .
 DJANGOFMT := --line-length 120 --indent-width 2 \
@@ -98,13 +101,17 @@ format: setup
 bench: setup
 	$(PY) -m bench
 
-# The real opencode, in a private folder. Its one install script puts the machine's own program in place; newer npm leaves it out.
-client: $(CLIENT)
+# The real clients, in private folders. V1's one install script puts the machine's own program in place; newer npm leaves it out.
+client: $(CLIENT) $(V2_SERVER)
 
 $(CLIENT):
 	npm install --prefix .local/client --no-save --no-fund --no-audit --ignore-scripts opencode-ai@$(CLIENT_VERSION)
 	cd .local/client/node_modules/opencode-ai && node postinstall.mjs
 	$(CLIENT) --version
+
+.local/server-v2/%:
+	npm install --prefix .local/server-v2 --no-save --no-fund --no-audit --ignore-scripts @opencode-ai/cli-linux-x64@$(V2_SERVER_VERSION)
+	.local/server-v2/$* --version
 
 browser:
 	@command -v chromium >/dev/null || .ci/packages chromium

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Literal
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Query, Router
@@ -33,6 +33,10 @@ AsStored = Annotated[bool, Query(description="what the client sends today, witho
 Canonical = Annotated[bool, Query(description="the canonical messages instead of a protocol's body")]
 
 Redact = Annotated[bool, Query(description="mask what looks like a key")]
+History = Annotated[
+    Literal["", "opencode-v1", "opencode-v2"],
+    Query(description="of a session that holds messages of both clients, those of this one; else the newer ones"),
+]
 
 _JSON = {"responses": {200: {"description": "OK", "content": {"application/json": {"schema": {}}}}}}
 _LINES = {
@@ -59,6 +63,7 @@ def session_payload(
     as_stored: AsStored = False,
     canonical: Canonical = False,
     redact: Redact = False,
+    history: History = "",
 ) -> HttpResponse:
     """The body byte for byte as the session's client would write it. A client that cannot make a request is a 409 with
     its own words.
@@ -68,7 +73,7 @@ def session_payload(
     """
     session = session_for_reading(request, sid)
     try:
-        made = payload(session, PayloadOptions(target, thinking, as_stored, canonical, redact))
+        made = payload(session, PayloadOptions(target, thinking, as_stored, canonical, redact, history))
     except NoTarget as problem:
         raise Problem(422, str(problem)) from problem
     if made.error is not None:
@@ -96,12 +101,14 @@ def payloads_export(
     as_stored: AsStored = False,
     canonical: Canonical = False,
     redact: Redact = False,
+    history: History = "",
 ) -> StreamingHttpResponse:
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
     wanted = SessionFilter.understood(request.GET, also=PayloadOptions.__dataclass_fields__)
     lines = payload_lines(
-        session_query(wanted, sessions(request)), PayloadOptions(target, thinking, as_stored, canonical, redact)
+        session_query(wanted, sessions(request)),
+        PayloadOptions(target, thinking, as_stored, canonical, redact, history),
     )
     response = StreamingHttpResponse(
         (line.encode() for line in lines_shown(request, lines)), content_type="application/x-ndjson"

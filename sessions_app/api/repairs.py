@@ -176,6 +176,7 @@ def _wish(body: RepairIn) -> Wish:
         safety=body.safety,
         target=body.target,
         thinking=body.thinking,
+        history=body.history,
         force=body.force,
     )
 

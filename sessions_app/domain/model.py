@@ -55,6 +55,9 @@ class SessionRows:
     """The ``session_input`` rows of V2 generation 1, in the order in which they were admitted."""
     sequence: Row | None = None
     """The ``event_sequence`` row: the latest number that an event or row of the session was given."""
+    last_event: int | None = None
+    """The greatest number of the session's events, -1 where it has none; None where that is not known. As ``sequence``
+    it is read of V2 sessions, and of others whose sequence is behind it."""
 
     @property
     def id(self) -> str:
@@ -63,15 +66,60 @@ class SessionRows:
 
     def tables(self) -> dict[str, list[Row]]:
         """The session's own rows and lines by table, parents before children."""
-        return {name: getattr(self, field) for name, field in _FIELDS.items()}
+        singles = {name: getattr(self, field) for name, field in _SINGLES.items()}
+        return {
+            **{name: getattr(self, field) for name, field in _FIELDS.items()},
+            **{name: [] if row is None else [row] for name, row in singles.items()},
+        }
 
     def with_tables(self, tables: Mapping[str, list[Row]]) -> SessionRows:
         """A copy with other rows in these tables."""
-        changed: dict[str, Any] = {_FIELDS[name]: rows for name, rows in tables.items()}
+        changed: dict[str, Any] = {
+            _FIELDS.get(name) or _SINGLES[name]: rows if name in _FIELDS else next(iter(rows), None)
+            for name, rows in tables.items()
+        }
         return replace(self, **changed)
 
+    @property
+    def last_number(self) -> int:
+        """The greatest number that an event, a V2 row or an admitted prompt of the session has, -1 where none has one:
+        ``event_sequence`` must not be behind it (docs/contract/v2-server.md#repairing)."""
+        numbers = [row.get("seq") for row in self.session_message]
+        numbers += [row.get(name) for row in self.inputs for name in ("admitted_seq", "promoted_seq")]
+        known = -1 if self.last_event is None else self.last_event
+        return max([known, *(number for number in numbers if isinstance(number, int))])
 
-_FIELDS = {"message": "messages", "part": "parts", "session_message": "session_message", LINE: "lines"}
+    @property
+    def behind(self) -> bool:
+        """``event_sequence`` is behind that number, or is not there; False where the events are not known."""
+        if self.last_event is None:
+            return False
+        number = self.sequence.get("seq") if self.sequence is not None else None
+        return (number if isinstance(number, int) else -1) < self.last_number
+
+
+_FIELDS = {
+    "message": "messages",
+    "part": "parts",
+    "session_message": "session_message",
+    "session_input": "inputs",
+    LINE: "lines",
+}
+_SINGLES = {"session_context_epoch": "epoch", "event_sequence": "sequence"}
+"""Tables of which a session has one row at most."""
+
+_KEYS = {"session_context_epoch": "session_id", "event_sequence": "aggregate_id"}
+_OWNERS = {"session": "id", "event_sequence": "aggregate_id", "event": "aggregate_id"}
+
+
+def key_column(table: str) -> str:
+    """The column of a table's primary key."""
+    return _KEYS.get(table, "id")
+
+
+def owner(table: str, row: Row) -> Any:
+    """The id of the session that a row of a table belongs to."""
+    return row.get(_OWNERS.get(table, "session_id"))
 
 
 def line_row(session_id: str, file: str, number: int | float, text: str) -> Row:
@@ -96,6 +144,7 @@ class RowFault:
     ``path`` is the JSON path inside the row's ``data`` ("" = the whole text); ``rule`` is ``corrupt-json`` or
     ``undecodable-row``. ``fatal`` says that the client cannot open or continue the session because of it
     (docs/contract/formats.md#a6, docs/contract/wire.md#f18); ``words`` are the client's own words then.
+    ``spare``: the value is a null whose key may be left out.
     """
 
     table: str
@@ -105,6 +154,7 @@ class RowFault:
     rule: Literal["corrupt-json", "undecodable-row"]
     fatal: bool = False
     words: str = ""
+    spare: bool = False
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ type Line = dict[str, Any]
 
 _NAMES = (
     *("session", "messages", "parts", "session_message", "session_context_epoch", "project", "projects"),
-    *("session_input", "event_sequence", "siblings", "lines"),
+    *("session_input", "event_sequence", "last_event", "siblings", "lines"),
     *("target", "generation", "as_stored", "cache"),
 )
 _TARGET_NAMES = ("protocol", "provider", "model", "metadata_key", "thinking")

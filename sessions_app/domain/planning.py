@@ -17,7 +17,7 @@ from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict
 
 from .bodies import Requests, body
-from .dialects import applied, compile
+from .dialects import applied, compile, reading
 from .model import Row, Session
 from .patience import paced
 from .repair import Operation, OperationError, Plan, RowChange
@@ -89,6 +89,7 @@ def propose(
     if wish.operations is not None:
         rows = session.rows
         return Proposal(Plan(session.id, rows_hash(rows), wish.operations, compile(rows, wish.operations)))
+    session = reading(session, wish.history)
     known = facts or Facts()
     asked = target or wish.goal(session)
     goal = asked or infer_target(session)
@@ -208,7 +209,7 @@ def _name(work: _Work, finding: Finding, rows: _Rows) -> str:
 
 
 def _place(operation: Operation) -> str:
-    return operation.message_id if operation.subject != "session" else "session"
+    return operation.message_id or operation.subject
 
 
 def _free(finding: Finding, choice: Choice, touched: Mapping[str, str], parts: Collection[str]) -> bool:

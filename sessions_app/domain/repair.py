@@ -45,11 +45,14 @@ class Operation:
 
     replace: ``edits`` change ``data``; ``columns`` change columns (session.project_id, a renumbered id ...). insert:
     ``data`` is the new object (V1 parts and messages only), ``columns`` the row's columns (id, message_id, times ...).
-    delete: takes the part (V1 row or V2 content item) or the message (with its parts) away.
+    delete: takes the part (V1 row or V2 content item) or the message (with its parts) away;
+    of a V2 message its content alone, of a ``row`` (``message_id``) all that is stored. What V2 keeps beside the
+    messages can be mended too: ``input`` (a ``session_input`` row, named by ``message_id``: columns), ``sequence`` (the
+    session's ``event_sequence`` row: columns; made where there is none), ``epoch`` (its context epoch: delete).
     """
 
     action: Literal["delete", "replace", "insert"]
-    subject: Literal["part", "message", "session"]
+    subject: Literal["part", "message", "row", "session", "input", "sequence", "epoch"]
     message_id: str = ""
     part_id: str = ""
     edits: tuple[Edit, ...] = ()

@@ -2,7 +2,8 @@
 
 ``{"session":{row},"messages":[{row,"parts":[{row}]}],"session_message":[{row}],"projects":[{row}]}``; keys are column
 names. More members go beyond that shape so that nothing is lost: ``parts`` (rows whose message is not in the
-document), ``session_context_epoch``, ``session_input``, ``event_sequence``, ``siblings``, and the ``lines`` of dialects
+document), ``session_context_epoch``, ``session_input``, ``event_sequence``, ``last_event`` (a number),
+``siblings``, and the ``lines`` of dialects
 that keep files of lines. Other members (``target``, ``generation`` ...) are not rows and are passed over.
 
 Values that JSON cannot say are wrapped (``rowcodec``).
@@ -93,6 +94,7 @@ def parse_value(document: Any) -> SessionRows:
         lines=lines,
         inputs=_ordered(_rows(document, "session_input", ""), "admitted_seq"),
         sequence=sequences[0] if sequences else None,
+        last_event=_last_event(document),
     )
 
 
@@ -121,6 +123,8 @@ def document(rows: SessionRows) -> dict[str, Any]:
         result["session_input"] = [wrapped_row(row) for row in rows.inputs]
     if rows.sequence is not None:
         result["event_sequence"] = [wrapped_row(rows.sequence)]
+    if rows.last_event is not None:
+        result["last_event"] = rows.last_event
     if rows.siblings:
         result["siblings"] = [wrapped_row(row) for row in rows.siblings]
     if rows.lines:
@@ -134,6 +138,13 @@ def _read(document: str | bytes) -> Any:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         # Lone surrogates and numbers out of range, which msgspec refuses, and whatever is no JSON at all.
         return json.loads(document, parse_float=_number, parse_int=_integer, parse_constant=_no_constant)
+
+
+def _last_event(document: Mapping[str, Any]) -> int | None:
+    value = document.get("last_event")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise RowDocumentError("last_event", f"expected a whole number, got {_kind(value)}")
+    return value
 
 
 def _session(document: Mapping[str, Any], others: Iterable[Row]) -> Row:

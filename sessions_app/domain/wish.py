@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
+from sessions_app.domain import dialects
 from sessions_app.domain.model import Session
 from sessions_app.domain.near import unknown
 from sessions_app.domain.repair import Operation
@@ -42,6 +43,8 @@ class Wish:
     target: str = ""
     """PROTOCOL[:PROVIDER/MODEL]; "" = the session's own."""
     thinking: Thinking = "auto"
+    history: str = ""
+    """Of a session with two histories: the dialect of the one to repair; "" = the one its client uses."""
     operations: tuple[Operation, ...] | None = None
     """What was asked for by hand: it is the whole plan. None = what the rules plan."""
     force: bool = False
@@ -58,6 +61,7 @@ class Wish:
         safety: str = "safe",
         target: str = "",
         thinking: str = "auto",
+        history: str = "",
         force: bool = False,
     ) -> Wish:
         """The wish in words from outside. Raises ``WishError``."""
@@ -67,6 +71,7 @@ class Wish:
             *_strange("rule", (key.partition(":")[0] for key in (*named[1], *named[2])), REGISTRY),
             *_strange("safety", (safety,), LEVELS),
             *_strange("thinking", (thinking,), THINKING),
+            *_strange("history", (history,), ("", *(dialect.name for dialect in dialects.dialects()))),
         ]
         if target:
             try:
@@ -83,6 +88,7 @@ class Wish:
             safety="lossy" if safety == "lossy" else "safe",
             target=target,
             thinking=next(word for word in THINKING if word == thinking),
+            history=history,
             force=force,
         )
 
@@ -105,6 +111,7 @@ class Wish:
             "safety": self.safety,
             "target": self.target,
             "thinking": self.thinking,
+            "history": self.history,
             "force": self.force,
         }
 
@@ -120,6 +127,7 @@ class Wish:
             safety=document.get("safety", "safe"),
             target=document.get("target", ""),
             thinking=document.get("thinking", "auto"),
+            history=document.get("history", ""),
             force=bool(document.get("force")),
         )
 

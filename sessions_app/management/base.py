@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn, TextIO
 
 from sessions_app import stores
-from sessions_app.domain.model import Session
+from sessions_app.domain.model import V1, V2, Session
 from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
@@ -191,6 +191,15 @@ def target_arguments(parser: ArgumentParser, *, required: bool = False) -> None:
         choices=("on", "off", "auto"),
         default="auto",
         help="whether the model thinks in the next call; auto: as the session had it (default: %(default)s)",
+    )
+
+
+def history_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--history",
+        default="",
+        choices=(V1, V2),
+        help="of a session that holds messages of both clients, those of this one (default: the newer ones)",
     )
 
 

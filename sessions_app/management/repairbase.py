@@ -22,7 +22,16 @@ from sessions_app.services.repair.write import journal_recover
 from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
 
-from .base import FOUND_IT, STDIN, SutureCommand, open_path, path_argument, session_argument, target_arguments
+from .base import (
+    FOUND_IT,
+    STDIN,
+    SutureCommand,
+    history_argument,
+    open_path,
+    path_argument,
+    session_argument,
+    target_arguments,
+)
 from .printing import Cell, Page, Tone, Toned
 from .writing import whole_file
 
@@ -39,6 +48,7 @@ class RepairCommand(SutureCommand):
         path_argument(parser)
         session_argument(parser)
         target_arguments(parser)
+        history_argument(parser)
         if self.preset is None:
             parser.add_argument(
                 "--rule",
@@ -115,6 +125,7 @@ class RepairCommand(SutureCommand):
             safety=options["safety"] if preset is None else preset.safety,
             target=options["target"],
             thinking=options["thinking"],
+            history=options["history"],
             force=options["force"],
         )
 

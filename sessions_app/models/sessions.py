@@ -53,6 +53,8 @@ class Session(models.Model):
     """The V2 prompts that were admitted, as row texts."""
     sequence = models.TextField(blank=True, default="")
     """The V2 session's row of ``event_sequence``, "" = none."""
+    last_event = models.BigIntegerField(null=True, blank=True)
+    """The greatest number of a V2 session's events."""
 
     title = models.TextField(blank=True, default="")
     project_id_stored = models.CharField(max_length=255, blank=True, default="")

@@ -50,6 +50,8 @@ class PayloadOptions:
     canonical: bool = False
     redact: bool = False
     """Mask what looks like a key; the payload is then no longer what the client would send."""
+    history: str = ""
+    """Of a session with two histories: the dialect of the one that is lowered; "" = the one its client uses."""
 
 
 def chosen_target(session: domain.Session, target: str, thinking: Thinking) -> Target:
@@ -69,6 +71,7 @@ def payload(session: Session, options: PayloadOptions) -> Payload:
 
 
 def lowered_payload(decoded: domain.Session, options: PayloadOptions) -> Payload:
+    decoded = dialects.reading(decoded, options.history)
     target = chosen_target(decoded, options.target, options.thinking)
     try:
         lowered = lowering.lower(decoded, target, repairs=not options.as_stored)

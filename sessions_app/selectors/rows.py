@@ -37,6 +37,7 @@ def session_rows(session: Session) -> SessionRows:
         siblings=_siblings(session),
         inputs=_rows(session.inputs),
         sequence=row_from_text(session.sequence) if session.sequence else None,
+        last_event=session.last_event,
     )
     if session.dialect and named(session.dialect).filed == Message.Table.LINE:
         rows.lines = _lines(session)

@@ -16,7 +16,7 @@ from sessions_app.domain.bodies import body
 from sessions_app.domain.judging import verdict
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.processor.events import Usage
-from sessions_app.domain.processor.summary import compaction_changes
+from sessions_app.domain.processor.summary import compaction_changes, told_by_events
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
@@ -75,7 +75,7 @@ def compaction_prepare(*, rows: SessionRows, live: bool, target: str = "", think
     session = dialects.decode(rows)
     if not dialects.dialect_of(session).compacted:
         raise ProbeRefused("store", f"Suture writes no compactions into sessions of {session.dialect}.")
-    if session.dialect == "opencode-v2" and live:
+    if session.dialect == model.V2 and live and not told_by_events(session):
         raise ProbeRefused("store", V2_REFUSED)
     try:
         chosen = chosen_target(session, target or settings.SUTURE_COMPACT_MODEL, thinking)
@@ -197,7 +197,7 @@ def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
         rules=[RULE],
         actor=actor,
         now=now,
-        mirror_alone=session.dialect == "opencode-v2",
+        mirror_alone=session.dialect == model.V2 and not told_by_events(dialects.decode(rows)),
     )
     job.state, job.repair = Compaction.State.APPLIED, repair
     job.save(update_fields=("state", "repair"))

@@ -120,6 +120,7 @@ def session_write(
             "epoch": row_text(rows.epoch) if rows.epoch is not None else "",
             "inputs": [row_text(row) for row in rows.inputs],
             "sequence": row_text(rows.sequence) if rows.sequence is not None else "",
+            "last_event": rows.last_event,
             "message_count": len(messages),
             "part_count": len(parts),
             "turn_count": known.turns,

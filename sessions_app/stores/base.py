@@ -19,7 +19,7 @@ from typing import Any, Self
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
-from .changes import after_key, guarded, netted, same_row
+from .changes import after_key, check_told, guarded, netted, same_row
 from .ground import About, Applied, ErrorKind, Hook, Problem, Standing, StoreError, StoreKind, no_hook
 from .holders import Holder
 from .journal import Journal
@@ -191,6 +191,8 @@ class Store(ABC):
         about = about or About()
         self.restoring = bool(about.undoes)
         net = netted(changes)
+        if not self.restoring:
+            check_told(net)
         guarded(net, self.row)
         if not net:
             return Applied("", (), 0.0)

@@ -10,9 +10,12 @@ from typing import Any
 from sessions_app.domain.model import LINE, Row
 from sessions_app.domain.repair import RowChange
 
-WRITABLE_TABLES = ("project", "session", "message", "part", "session_message", LINE)
-"""Parents before children. Every other table is the client's own business (docs/contract/formats.md#a4: ``event`` rows
-are left alone)."""
+WRITABLE_TABLES = (
+    *("project", "session", "message", "part", "session_message"),
+    *("event_sequence", "event", "session_input", "session_context_epoch", LINE),
+)
+"""Parents before children. Every other table is the client's own business. ``event`` rows come and go only with the V2
+row that they tell of; those of the client are left alone (docs/contract/formats.md#a4)."""
 
 type RowName = tuple[str, tuple[tuple[str, Any], ...]]
 """(table, key columns with values): what tells one row from another."""
@@ -112,15 +115,17 @@ def guarded(changes: Sequence[RowChange], stored: Callable[[str, Row], Row | Non
 
 
 def reading_back(change: RowChange, row: Row | None) -> RowChange:
-    """The change with ``after`` as a store of files reads it back. Raises ``GuardRefused`` where more than times would
-    differ."""
+    """The change with ``after`` as a store of files reads it back.
+
+    Raises ``GuardRefused`` where more than times, and the number of a place in a file, would differ.
+    """
     if change.after is None:
         return change
     for column, value in change.after.items():
         found = None if row is None else row.get(column)
         if column == "data":
             value, found = str(value).strip(), str(found).strip()
-        if column not in ("time_created", "time_updated") and not same(value, found):
+        if column not in ("time_created", "time_updated", "seq") and not same(value, found):
             raise GuardRefused(
                 [Difference(change.table, row_id(change), column, "the row cannot be stored as planned")]
             )
@@ -187,11 +192,25 @@ def _check_apart(net: Sequence[RowChange]) -> None:
         ends |= {end} if change.after is not None else set()
 
 
+def check_told(net: Sequence[RowChange]) -> None:
+    """A V2 row comes together with the event that has its number: without it, upgrades of the client have stopped
+    (docs/contract/rules.md#0.3, docs/contract/v2-server.md#adding). Raises ``GuardRefused``."""
+    told = {(row["aggregate_id"], row["seq"]) for row in _coming(net, "event")}
+    for row in _coming(net, "session_message"):
+        if (row["session_id"], row.get("seq")) not in told:
+            where = ("session_message", str(row["id"]), "")
+            raise GuardRefused([Difference(*where, "a row of the V2 table comes with its event only")])
+
+
+def _coming(net: Sequence[RowChange], table: str) -> list[Row]:
+    return [one.after for one in net if one.table == table and one.before is None and one.after is not None]
+
+
 def _check(change: RowChange) -> None:
     where = (change.table, row_id(change), "")
     if change.table not in WRITABLE_TABLES:
         raise GuardRefused([Difference(*where, "this table is never written")])
-    if change.table == "session_message" and (change.before is None or change.after is None):
-        raise GuardRefused([Difference(*where, "rows of the V2 table are edited in place only")])
+    if change.table == "event" and change.before is not None and change.after is not None:
+        raise GuardRefused([Difference(*where, "an event is never rewritten")])
     if change.before is None and change.after is None:
         raise GuardRefused([Difference(*where, "a change with neither a before nor an after")])

@@ -1,5 +1,5 @@
-"""``opencode export`` files as a store (docs/contract/formats.md#a5): rows keep the text they have in the file, and go
-back into it in the same shape."""
+"""``opencode export`` files as a store (docs/contract/formats.md#a5, #c2): rows keep the text they have in the file,
+and go back into it in the same shape."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from .textsniff import documents
 from .textstore import TextStore, changes_of
 
 MESSAGE_IDS, PART_IDS = IDS["message"], IDS["part"]
+V2 = "session_message"
+V2_IDS = {"id": "id", "type": "type"}
+"""The members of a message of 2.x that are columns of its row."""
 
 
 @dataclass(slots=True)
@@ -36,11 +39,17 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Message:
+    """A message of the text. One of 2.x is its ``info`` as a whole, a row of ``session_message``."""
+
     start: int
     end: int
     info: _Piece
     parts: list[_Piece] = field(default_factory=list)
     parts_at: tuple[int, int] | None = None
+
+    @property
+    def v2(self) -> bool:
+        return "seq" in self.info.row
 
 
 @dataclass(slots=True)
@@ -78,8 +87,10 @@ class ExportStore(TextStore):
             self.loaded[session["id"]] = SessionRows(
                 session=session,
                 messages=sorted(
-                    (message.info.row for message in found), key=lambda row: (row["time_created"], row["id"])
+                    (message.info.row for message in found if not message.v2),
+                    key=lambda row: (row["time_created"], row["id"]),
                 ),
+                session_message=[message.info.row for message in found if message.v2],
                 parts=sorted(
                     (piece.row for message in found for piece in message.parts),
                     key=lambda row: (row["message_id"], row["id"]),
@@ -104,7 +115,7 @@ class ExportStore(TextStore):
     def rendered(self, changes: Sequence[RowChange]) -> str:
         """One export: without the chatter around it. Raises ``GuardRefused`` for rows that an export cannot hold."""
         for change in changes:
-            if change.table not in ("session", "message", "part") or (
+            if change.table not in ("session", "message", "part", V2) or (
                 change.table == "session" and change.after is None
             ):
                 raise GuardRefused(
@@ -178,6 +189,9 @@ class _Reader:
         top, end = members(text, at, _message_member)
         found = {member.key: member for member in top}
         info = found.get("info")
+        if info is None and "type" in found and "role" not in found:
+            owner = {"session_id": self.session_id, "seq": self.count - 1}
+            return _Message(at, end, self._piece(V2, _Raw(at, end, top), where, owner)), end
         raw = _Raw(at, end, top) if info is None else _Raw(info.value_start, info.end, info.value)
         message = _Message(at, end, self._piece("message", raw, where, {"session_id": self.session_id}))
         parts = found.get("parts")
@@ -192,7 +206,7 @@ class _Reader:
 
     def _piece(self, table: str, raw: _Raw, where: str, owner: Mapping[str, Any]) -> _Piece:
         """A row out of an object. The place in the file wins over the ids inside, as in the client's import."""
-        ids = IDS[table]
+        ids = V2_IDS if table == V2 else IDS[table]
         row_id: Any = None
         data, front, names, value = self.text[raw.start : raw.end], False, tuple(ids), {}
         if raw.members is not None:
@@ -243,6 +257,7 @@ def _row(
     return {
         "id": row_id,
         "session_id": session_id,
+        **({"type": value.get("type"), "seq": owner["seq"]} if table == V2 else {}),
         "time_created": created,
         "time_updated": _milliseconds(inside.get("completed"), created),
         "data": data,
@@ -263,6 +278,8 @@ class _Writer:
         self.before = rows
         self.after = apply(rows, changes)
         self.messages = {row["id"]: row for row in self.after.messages}
+        placed = {row["seq"]: row for row in self.after.session_message}
+        self.messages |= {row["id"]: placed[row["seq"]] for row in rows.session_message if row["seq"] in placed}
         self.parts = {row["id"]: row for row in self.after.parts}
         self.by_message: dict[str, list[Row]] = {}
         for row in self.after.parts:
@@ -302,8 +319,9 @@ class _Writer:
 
     def _message(self, message: _Message) -> str:
         key = message.info.row["id"]
+        ids = V2_IDS if message.v2 else MESSAGE_IDS
         edits: list[tuple[int, int, str]] = [
-            (message.info.start, message.info.end, self._piece(message.info, self.messages[key], MESSAGE_IDS))
+            (message.info.start, message.info.end, self._piece(message.info, self.messages[key], ids))
         ]
         if message.parts_at is not None:
             edits.append((*message.parts_at, self._parts(key, message)))

@@ -22,8 +22,8 @@ from .journal import Journal
 from .sqlite.store import SqliteStore
 
 V2_REFUSED = (
-    "Rows of a V2 session cannot be added to the client's own file: rows without their events have stopped upgrades"
-    " of it."
+    "Rows of this V2 session cannot be added to the client's own file: rows without their events have stopped upgrades"
+    " of it, and its events are not known or its numbers are not right."
 )
 
 

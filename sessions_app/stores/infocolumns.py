@@ -59,8 +59,11 @@ _ALWAYS = (
 )
 """Columns that every version has; absent in the object means NULL."""
 
+_ELSEWHERE: dict[str, JsonPath] = {"directory": ("location", "directory")}
+"""Where 2.x keeps a column (docs/contract/formats.md#c2)."""
+
 _JSON_COLUMNS = frozenset({"summary_diffs", "metadata", "revert", "permission", "model"})
-_PATHS = {path: column for column, path in _COLUMNS.items()}
+_PATHS = {path: column for named in (_COLUMNS, _ELSEWHERE) for column, path in named.items()}
 _NESTED = {path[:length] for path in _PATHS for length in range(1, len(path))}
 
 
@@ -76,10 +79,13 @@ def session_row(text: str, at: int) -> Row:
 def edited(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """The session object's text with the columns that differ written back; everything else stays byte for byte."""
     edits = []
+    top = {member.key: member.value for member in members(text, 0)[0]} if text.startswith("{") else {}
     for column, value in after.items():
         if column in before and type(before[column]) is type(value) and before[column] == value:
             continue
         path = _COLUMNS.get(column, tuple(column.split(".")))
+        if column in _ELSEWHERE and isinstance(top.get(str(_ELSEWHERE[column][0])), dict):
+            path = _ELSEWHERE[column]
         if value is None:
             edits.append(Edit(path, REMOVE))
         elif column in _JSON_COLUMNS or column not in _COLUMNS:

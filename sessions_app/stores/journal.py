@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import Row, owner
 from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.rowcodec import unwrapped_row, wrapped_row
 
@@ -272,8 +272,7 @@ class Journal:
 def _session_ids(changes: Sequence[RowChange]) -> tuple[str, ...]:
     found = []
     for change in changes:
-        row = change.before if change.before is not None else change.after or {}
-        session_id = row.get("id") if change.table == "session" else row.get("session_id")
+        session_id = owner(change.table, change.before if change.before is not None else change.after or {})
         if isinstance(session_id, str):
             found.append(session_id)
     return tuple(dict.fromkeys(found))

@@ -26,6 +26,7 @@ _ROW_MEMBERS = frozenset(
         "session_context_epoch",
         "session_input",
         "event_sequence",
+        "last_event",
         "siblings",
         "lines",
     }

@@ -12,7 +12,7 @@ from sessions_app.domain.jsontext import Member, NotJson, members, value_end
 from .ground import StoreError
 
 _OPENING = re.compile(
-    r'\{\s*"(?:info|messages|session|session_message|session_context_epoch|session_input|event_sequence|projects?|parts|siblings|target|generation|as_stored)"\s*:'
+    r'\{\s*"(?:info|messages|session|session_message|session_context_epoch|session_input|event_sequence|last_event|projects?|parts|siblings|target|generation|as_stored)"\s*:'
 )
 _LINE_OPENING = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _CUT_OPENING = re.compile(r'\{\s*(?:"[a-z_]{0,20}"?\s*)?\Z')

@@ -10,7 +10,7 @@ from typing import Any
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.dialects import dialects
 from sessions_app.domain.jsontext import decoded, encoded
-from sessions_app.domain.model import DialectName, Row, SessionRows
+from sessions_app.domain.model import DialectName, Row, SessionRows, key_column, owner
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 
@@ -66,8 +66,8 @@ class TextStore(Store):
             for rows in self.loaded.values():
                 tables = {**rows.tables(), "session": [rows.session], "project": rows.projects}
                 for name, found in tables.items():
-                    self._index.update({(name, row.get("id")): row for row in found})
-        return self._index.get((table, key["id"]))
+                    self._index.update({(name, row.get(key_column(name))): row for row in found})
+        return self._index.get((table, key[key_column(table)]))
 
     def holders(self) -> list[Holder]:
         return holders([self.path]) if self.on_disk else []
@@ -114,8 +114,7 @@ def changes_of(rows: SessionRows, changes: Sequence[RowChange]) -> tuple[RowChan
     for change in changes:
         row = change.before if change.before is not None else change.after
         assert row is not None
-        owner = row.get("id") if change.table == "session" else row.get("session_id")
-        if owner == rows.id or (
+        if owner(change.table, row) == rows.id or (
             change.table == "project" and any(project.get("id") == row.get("id") for project in rows.projects)
         ):
             found.append(change)

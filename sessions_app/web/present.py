@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from django.utils.text import capfirst
 
+from sessions_app.domain.model import V1, V2
 from sessions_app.selectors.filterfields import PROTOCOL_WORDS
 
 
@@ -103,6 +104,9 @@ KIND: dict[str, Look] = {
 }
 
 PROTOCOL = PROTOCOL_WORDS
+
+HISTORY = {V1: "the 1.x client", V2: "the 2.x client"}
+"""The histories that one session can hold, by dialect."""
 
 _MARKS: tuple[tuple[str, Look], ...] = (
     ("duplicate-call-id", Look("duplicate", "Duplicate", "duplicate")),

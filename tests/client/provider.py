@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
-from tests.client.strict import anthropic_error, chat_error
+from tests.client.strict import anthropic_error, chat_error, responses_error
 
 ANSWER = "All right, going on."
 
@@ -40,7 +40,7 @@ class Provider:
 
 @contextmanager
 def provider() -> Iterator[Provider]:
-    """A provider that lives as long as the block; ``url`` is its base for both protocols."""
+    """A provider that lives as long as the block; ``url`` is its base for every protocol."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     served = Provider(url=f"http://127.0.0.1:{server.server_port}/v1")
     _Handler.served[server.server_port] = served
@@ -61,12 +61,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         chat = self.path.endswith("/chat/completions")
-        error = chat_error(body) if chat else anthropic_error(body)
+        responses = self.path.endswith("/responses")
+        error = chat_error(body) if chat else responses_error(body) if responses else anthropic_error(body)
         self.served[self.server.server_port].requests.append(Request(self.path, body, error))  # type: ignore[attr-defined]
         if error:
-            self._refuse(error, chat)
+            self._refuse(error, chat or responses)
         else:
-            self._stream(_chat_events(body["model"]) if chat else _anthropic_events(body["model"]))
+            events = _chat_events if chat else _responses_events if responses else _anthropic_events
+            self._stream(events(body["model"]))
 
     def _refuse(self, error: str, chat: bool) -> None:
         fault: dict[str, Any] = {"type": "invalid_request_error", "message": error}
@@ -117,3 +119,23 @@ def _anthropic_events(model: str) -> Iterator[str]:
     yield event("content_block_stop", index=0)
     yield event("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 5})
     yield event("message_stop")
+
+
+def _responses_events(model: str) -> Iterator[str]:
+    def event(kind: str, **fields: Any) -> str:
+        return f"event: {kind}\ndata: " + json.dumps({"type": kind, **fields})
+
+    place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    part = {"type": "output_text", "text": ANSWER, "annotations": []}
+    item = {"id": "msg_1", "type": "message", "role": "assistant"}
+    response = {"id": "resp_1", "object": "response", "created_at": 0, "model": model}
+    usage = {"input_tokens": 100, "output_tokens": 5, "total_tokens": 105}
+    yield event("response.created", response={**response, "status": "in_progress", "output": []})
+    yield event("response.output_item.added", output_index=0, item={**item, "status": "in_progress", "content": []})
+    yield event("response.content_part.added", **place, part={**part, "text": ""})
+    yield event("response.output_text.delta", **place, delta=ANSWER)
+    yield event("response.output_text.done", **place, text=ANSWER)
+    yield event("response.content_part.done", **place, part=part)
+    done = {**item, "status": "completed", "content": [part]}
+    yield event("response.output_item.done", output_index=0, item=done)
+    yield event("response.completed", response={**response, "status": "completed", "output": [done], "usage": usage})

@@ -187,3 +187,24 @@ def _thinking_first(messages: list[Message]) -> str | None:
         " lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous"
         " turns. To avoid this requirement, disable `thinking`."
     )
+
+
+def responses_error(body: dict[str, Any]) -> str | None:
+    """OpenAI responses: one output per call, no call id twice, no reasoning item that nothing follows."""
+    items: list[Message] = body["input"]
+    calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
+    outputs = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+    for call in calls:
+        if calls.count(call) > 1:
+            return f"Duplicate function_call call_id {call}"
+        if call not in outputs:
+            return f"No tool output found for function call {call}."
+    for output in outputs:
+        if output not in calls:
+            return f"No tool call found for function call output with call_id {output}."
+        if outputs.count(output) > 1:
+            return (
+                f"Duplicate function_call_output for call_id '{output}'. Each function_call must have exactly one"
+                " matching function_call_output"
+            )
+    return None

@@ -134,10 +134,15 @@ def test_compact_to_a_copy_leaves_the_file_alone(asking: Callable[..., Run], tmp
     assert messages(tmp_path / "new.db")[-1]["summary"] is True
 
 
-def test_a_v2_file_is_refused_with_the_reason(asking: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_v2_file_whose_numbers_are_not_right_is_refused_with_the_reason(
+    asking: Callable[..., Run], tmp_path: Path
+) -> None:
+    path = copied("v2-gen1", tmp_path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE event_sequence SET seq = 3")
     done = asking(
         "compact",
-        str(copied("v2-gen1", tmp_path)),
+        str(path),
         "--send",
         "--target",
         "openai-chat:fake/fake-1",

@@ -193,7 +193,7 @@ def test_the_text_of_an_item_is_the_stored_one() -> None:
             "Expected object, got []",
         ),
         (
-            assistant({"type": "reasoning", "text": "x", "providerMetadata": {"anthropic": "s"}}),
+            assistant({"type": "reasoning", "id": "r", "text": "x", "providerMetadata": {"anthropic": "s"}}),
             1,
             "content.0.providerMetadata.anthropic",
             "",

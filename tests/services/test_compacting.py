@@ -31,6 +31,7 @@ from sessions_app.services.probing import ProbeRefused
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import repair_undo
 from tests.factories.corpus import NOW, attached, copied, session_of
+from tests.factories.v2files import everything
 from tests.providers.scripted import (
     Answer,
     anthropic,
@@ -221,10 +222,36 @@ def test_a_session_that_changed_since_is_not_written(tmp_path: Path, place: Any)
 
 
 @pytest.mark.django_db
-def test_a_v2_session_is_compacted_in_the_mirror_of_an_upload_only(tmp_path: Path, place: Any) -> None:
+def test_a_v2_session_is_compacted_in_its_file_with_its_events(tmp_path: Path, place: Any) -> None:
     path = copied("v2-gen1", tmp_path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM session_message WHERE seq >= 33")
+    before = everything(path)
+    session = Session.objects.get(source=attached(path))
+    with scripted(says(SUMMARY)) as served:
+        place(served.url)
+        job = made(session, target="openai-chat:fake/fake-1")
+        repair = compaction_apply(job=job, actor=ACTOR, now=NOW)
+
+    row = session_rows(session).session_message[-1]
+    assert (row["type"], row["seq"], json.loads(row["data"])["summary"]) == ("compaction", 36, SUMMARY)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT data FROM session_message WHERE seq = 36").fetchone() == (row["data"],)
+        assert connection.execute("SELECT seq FROM event_sequence").fetchall() == [(36,)]
+        assert connection.execute("SELECT count(*) FROM event").fetchall() == [(37,)]
+
+    repair_undo(repair=repair, actor=ACTOR, now=NOW)
+
+    assert everything(path) == before
+
+
+@pytest.mark.django_db
+def test_a_v2_session_without_events_is_compacted_in_the_mirror_of_an_upload_only(tmp_path: Path, place: Any) -> None:
+    path = copied("v2-gen1", tmp_path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM session_message WHERE seq >= 33")
+        connection.execute("DELETE FROM event")
+        connection.execute("DELETE FROM event_sequence")
     session = Session.objects.get(source=attached(path))
     target = {"target": "openai-chat:fake/fake-1"}
     with scripted(says(SUMMARY)) as served:

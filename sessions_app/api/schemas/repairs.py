@@ -29,6 +29,9 @@ class RepairIn(In):
     reason: Reason = ""
     target: Words = Field(default="", description="PROTOCOL[:PROVIDER/MODEL]; the session's own where left out")
     thinking: Thinking = "auto"
+    history: Literal["", "opencode-v1", "opencode-v2"] = Field(
+        default="", description="of a session that holds messages of both clients, those of this one"
+    )
     force: bool = Field(default=False, description="close stuck tools although a client has the file open")
 
 
@@ -36,7 +39,7 @@ class OperationOut(Schema):
     """One change of one part, message or session; its values are in the row changes."""
 
     action: Literal["delete", "replace", "insert"]
-    subject: Literal["part", "message", "session"]
+    subject: Literal["part", "message", "row", "session", "input", "sequence", "epoch"]
     message: str
     part: str
     why: str

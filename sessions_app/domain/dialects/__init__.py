@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sessions_app.domain.collector import undisturbed
-from sessions_app.domain.model import V2, Row, Session, SessionRows
+from sessions_app.domain.model import V2, DialectName, Row, Session, SessionRows, key_column
 from sessions_app.domain.repair import Operation, OperationError, RowChange
 
 from .base import Decoded, Dialect, current, dialect_of, dialects, held, named, register, unregister
@@ -29,6 +29,7 @@ __all__ = [
     "dialects",
     "held",
     "named",
+    "reading",
     "register",
     "rows_hash",
     "unregister",
@@ -51,6 +52,12 @@ def decode(rows: SessionRows, generation: int | None = None) -> Session:
         session.faults += found.faults
         session.orphans += found.orphans
     return session
+
+
+def reading(session: Session, history: DialectName) -> Session:
+    """The session with this one of its histories as the one its client uses; as it is for "" and for one that it does
+    not hold."""
+    return replace(session, dialect=history) if session.history(history) else session
 
 
 def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
@@ -76,8 +83,11 @@ def compile(rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChan
 
 
 def _owner(operation: Operation) -> str:
-    """The message that an operation is about, "" for the session. A V2 part is named "<message id>#<index>"."""
-    if operation.subject == "session":
+    """The message that an operation is about, "" for the session and what is kept beside its messages.
+
+    A V2 part is named "<message id>#<index>".
+    """
+    if operation.subject not in ("part", "message", "row"):
         return ""
     return operation.message_id or operation.part_id.rpartition("#")[0] or operation.part_id
 
@@ -91,6 +101,7 @@ def apply(rows: SessionRows, changes: Iterable[RowChange]) -> SessionRows:
     """The rows after ``changes``; ``rows`` itself is left alone. Raises ``OperationError`` where a row is not as its
     ``before`` says."""
     session = rows.session
+    events = rows.last_event
     stored = rows.tables()
     tables: dict[str, dict[object, Row]] = {}
     for change in changes:
@@ -99,37 +110,48 @@ def apply(rows: SessionRows, changes: Iterable[RowChange]) -> SessionRows:
                 raise OperationError(f"session {session.get('id')} is not as it was planned for")
             session = change.after
             continue
+        if change.table == "event":
+            events = max(events or -1, change.after["seq"]) if change.after is not None else events
+            continue
         if change.table not in stored:
             raise OperationError(f"table {change.table} holds no rows of a session")
         table = tables.get(change.table)
         if table is None:
-            table = tables[change.table] = {row.get("id"): row for row in stored[change.table]}
+            column = key_column(change.table)
+            table = tables[change.table] = {row.get(column): row for row in stored[change.table]}
         _change(table, change)
     shapes = {table: dialect for dialect in dialects() for table in dialect.tables}
-    return replace(rows, session=session).with_tables(
-        {name: shapes[name].ordered(name, table.values()) for name, table in tables.items()}
+    return replace(rows, session=session, last_event=events).with_tables(
+        {
+            name: shapes[name].ordered(name, table.values()) if name in shapes else list(table.values())
+            for name, table in tables.items()
+        }
     )
 
 
 def _change(table: dict[object, Row], change: RowChange) -> None:
-    key = change.key.get("id")
+    column = key_column(change.table)
+    key = change.key.get(column)
     if table.get(key) != change.before:
         raise OperationError(f"{change.table} {key} is not as it was planned for")
+    new = None if change.after is None else change.after.get(column)
     if change.after is None:
         del table[key]
-    elif change.before is not None and change.after.get("id") == key:
+    elif change.before is not None and new == key:
         table[key] = change.after
     else:
         table.pop(key, None)
-        if change.after.get("id") in table:
-            raise OperationError(f"{change.table} {change.after.get('id')} exists already")
-        table[change.after.get("id")] = change.after
+        if new in table:
+            raise OperationError(f"{change.table} {new} exists already")
+        table[new] = change.after
 
 
 def applied(session: Session, changes: Iterable[RowChange]) -> Session:
-    """The session after changes, read as the same generation of V2: a repair may take away what told it."""
+    """The session after changes, read as the same history and generation of V2: a repair may take away what told
+    them."""
     generations = {message.generation for message in session.history(V2)}
-    return decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
+    after = decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
+    return reading(after, session.dialect)
 
 
 def rows_hash(rows: SessionRows) -> str:

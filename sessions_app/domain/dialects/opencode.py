@@ -35,8 +35,13 @@ class OpencodeDialect(Dialect):
 
     def compile(self, rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
         of_session = [operation for operation in operations if operation.subject == "session"]
-        of_rows = [operation for operation in operations if operation.subject != "session"]
-        return (*_session_changes(rows.session, of_session), *(self.compile_rows(rows, of_rows) if of_rows else ()))
+        of_rows = [operation for operation in operations if operation.subject in ("part", "message", "row")]
+        beside = [operation for operation in operations if operation.subject in ("input", "sequence", "epoch")]
+        return (
+            *_session_changes(rows.session, of_session),
+            *(self.compile_rows(rows, of_rows) if of_rows else ()),
+            *(_beside(rows, operation) for operation in beside),
+        )
 
     @abstractmethod
     def compile_rows(self, rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
@@ -54,6 +59,7 @@ class OpencodeDialect(Dialect):
             ("session_context_epoch", [] if rows.epoch is None else [rows.epoch]),
             ("session_input", rows.inputs),
             ("event_sequence", [] if rows.sequence is None else [rows.sequence]),
+            ("event", [] if rows.last_event is None else [{"seq": rows.last_event}]),
         )
         for table, stored in tables:
             for row in sorted(stored, key=lambda row: str(row.get("id", ""))):
@@ -67,13 +73,35 @@ class OpencodeDialect(Dialect):
 
 
 def reads_v2(rows: SessionRows) -> bool:
-    """The client uses the V2 history: the one that is there; of two or none, the one that the client version that made
-    the session uses first."""
+    """The client uses the V2 history: the one that is there; of two the one with the newer message
+    (docs/contract/v2-server.md#d12); else the one that the client version that made the session uses first."""
     second = bool(rows.session_message or rows.inputs)
     if second != bool(rows.messages):
         return second
+    old, new = _newest(rows.messages), _newest([*rows.session_message, *rows.inputs])
+    if old != new:
+        return new > old
     number = str(rows.session.get("version") or "").partition(".")[0]
     return number.isdigit() and int(number) >= 2
+
+
+def _newest(rows: Sequence[Row]) -> float:
+    times = (row.get("time_created") for row in rows)
+    return max((time for time in times if isinstance(time, (int, float))), default=0)
+
+
+def _beside(rows: SessionRows, operation: Operation) -> RowChange:
+    """A change of what V2 keeps beside the messages (docs/contract/v2-server.md#repairing)."""
+    if operation.subject == "epoch" and operation.action == "delete" and rows.epoch is not None:
+        return row_change("session_context_epoch", rows.epoch, None)
+    if operation.subject == "input" and operation.action == "replace":
+        row = next((row for row in rows.inputs if row.get("id") == operation.message_id), None)
+        if row is not None:
+            return row_change("session_input", row, changed_columns(row, operation.columns))
+    if operation.subject == "sequence" and operation.action == "replace":
+        new = {"aggregate_id": rows.id, "seq": -1, "owner_id": None}
+        return row_change("event_sequence", rows.sequence, changed_columns(rows.sequence or new, operation.columns))
+    raise OperationError(f"nothing is stored that this could change: {operation.action} {operation.subject}")
 
 
 def _session_changes(session: Row, operations: Sequence[Operation]) -> Iterable[RowChange]:

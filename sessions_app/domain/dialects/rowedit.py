@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sessions_app.domain import jsonedit
-from sessions_app.domain.model import Row
+from sessions_app.domain.model import Row, key_column
 from sessions_app.domain.patience import go_on
 from sessions_app.domain.repair import Edit, OperationError, RowChange
 from sessions_app.domain.rowcodec import to_text
@@ -40,7 +40,8 @@ def edited_data(row: Row, edits: Iterable[Edit]) -> Row:
 
 
 def row_change(table: str, before: Row | None, after: Row | None) -> RowChange:
-    """The change of one row of a table whose primary key is ``id``."""
+    """The change of one row of a table."""
     row = before if before is not None else after
     assert row is not None
-    return RowChange(table, {"id": row.get("id")}, before, after)
+    column = key_column(table)
+    return RowChange(table, {column: row.get(column)}, before, after)

@@ -117,6 +117,7 @@ def _renamed(rows: SessionRows, names: Mapping[str, str]) -> SessionRows:
         epoch=None,
         inputs=[],
         sequence=None,
+        last_event=None,
     )
 
 

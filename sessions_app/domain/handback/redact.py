@@ -115,10 +115,7 @@ def redacted(rows: SessionRows) -> SessionRows:
         rows,
         session=mask.row(rows.session),
         projects=[mask.row(row) for row in rows.projects if row.get("id") == rows.session.get("project_id")],
-        epoch=None if rows.epoch is None else mask.row(rows.epoch),
         siblings=[mask.row(row) for row in rows.siblings],
-        inputs=[mask.row(row) for row in rows.inputs],
-        sequence=None if rows.sequence is None else mask.row(rows.sequence),
     ).with_tables(
         {
             name: [mask.line(row) if name == LINE else mask.row(row) for row in stored]

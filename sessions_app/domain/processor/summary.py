@@ -38,7 +38,7 @@ _LEAST_PIECE: Final = 200
 def history_text(session: Session) -> Conversation:
     """What is to be summarised: plain text, media as a line each, outputs and arguments cut, so that no malformed part
     can stop it."""
-    if session.dialect == "opencode-v2":
+    if session.dialect == V2:
         return conversation_v2(session)
     history = conversation(session, whole=True)
     return Conversation("\n".join(_cut_call(line) for line in history.text.split("\n")), history.prior)
@@ -83,9 +83,11 @@ def compaction_changes(
     now: int,
     tails: Callable[[], str],
 ) -> tuple[RowChange, ...]:
-    """The inserts that make ``summary`` the session's compaction, ``target`` being the model that wrote it."""
+    """The changes that make ``summary`` the session's compaction, ``target`` being the model that wrote it."""
     now = max(now, latest_time(rows) + 1)
-    if session.dialect == "opencode-v2":
+    if session.dialect == V2 and told_by_events(session):
+        return _v2_told(rows, summary, now, tails)
+    if session.dialect == V2:
         return (_v2_row(rows, session, summary, now, tails),)
     return _v1_rows(rows, session, summary, target, usage, cost, now, tails)
 
@@ -149,6 +151,45 @@ def _session_change(row: Row) -> tuple[RowChange, ...]:
     if row.get("time_compacting") is None:
         return ()
     return (RowChange("session", {"id": row["id"]}, row, {**row, "time_compacting": None}),)
+
+
+def told_by_events(session: Session) -> bool:
+    """A V2 row can be added with its events as its client would (docs/contract/v2-server.md#adding): a session of
+    generation 1 in a store that numbers its events, where the number is right."""
+    rows, history = session.rows, session.history(V2)
+    known = rows.sequence is not None and rows.last_event is not None and not rows.behind
+    return known and all(message.generation == 1 for message in history)
+
+
+def _v2_told(rows: SessionRows, summary: str, now: int, tails: Callable[[], str]) -> tuple[RowChange, ...]:
+    """The row with its two events, and the sequence raised to the latter's number."""
+    sequence = rows.sequence
+    assert sequence is not None
+    first, last = sequence["seq"] + 1, sequence["seq"] + 2
+    message_id, mint = Mint(tails, last_id(rows)).new("msg", now), Mint(tails)
+    about = {"timestamp": now, "sessionID": rows.id, "messageID": message_id, "reason": "manual"}
+    told = (
+        (first, "session.next.compaction.started.1", about),
+        (last, "session.next.compaction.ended.1", {**about, "text": summary, "recent": ""}),
+    )
+    events = [
+        {"id": mint.new("evt", now), "aggregate_id": rows.id, "seq": seq, "type": kind, "data": dumps(data)}
+        for seq, kind, data in told
+    ]
+    row = {
+        "id": message_id,
+        "session_id": rows.id,
+        "type": "compaction",
+        "seq": last,
+        "time_created": now,
+        "time_updated": now,
+        "data": dumps({"reason": "manual", "summary": summary, "recent": "", "time": {"created": now}}),
+    }
+    return (
+        RowChange("event_sequence", {"aggregate_id": rows.id}, sequence, {**sequence, "seq": last}),
+        *(RowChange("event", {"id": event["id"]}, None, event) for event in events),
+        RowChange("session_message", {"id": message_id}, None, row),
+    )
 
 
 def _v2_row(rows: SessionRows, session: Session, summary: str, now: int, tails: Callable[[], str]) -> RowChange:

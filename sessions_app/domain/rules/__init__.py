@@ -21,6 +21,8 @@ from . import (  # noqa: F401 (importing a family registers its rules)
     diffs,
     hidden,
     media,
+    nested,
+    numbering,
     order,
     pasted,
     policy,

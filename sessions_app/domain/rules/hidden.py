@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from sessions_app.domain.jsjson import loads
-from sessions_app.domain.model import V1, V2, Row
+from sessions_app.domain.judging import verdict
+from sessions_app.domain.model import V1, V2, Row, Session
+from sessions_app.domain.wire.target import infer_target
 
 from .context import Context
 from .finding import Finding, lossy, safe
@@ -198,3 +201,46 @@ def find_generation(context: Context) -> Iterator[Finding]:
     else:
         return
     yield context.finding(summary, details={"reads": reads, "hint": hint})
+
+
+@rule("two-histories", severity="at-risk", safety="manual")
+def find_two_histories(context: Context) -> Iterator[Finding]:
+    """Messages of both clients: each sends its own only, so the model lacks what was said with the other."""
+    session = context.session
+    told = {name: _told(context, replace(session, dialect=name)) for name in (V1, V2) if session.history(name)}
+    if len(told) < 2 or _taken_over(session):
+        return
+    other = V1 if session.dialect == V2 else V2
+    refused = told[other].get("error")
+    yield context.finding(
+        f"The session holds {told[V1]['messages']} messages of the old client (1.x) and {told[V2]['messages']} of the"
+        " new one (2.x); each client sends only its own"
+        + (f". Those of the other one would be refused: {refused}" if refused else ""),
+        details={
+            "histories": told,
+            "shown": session.dialect,
+            "hint": "The newer messages are judged here; name the other history to look at it, send it or repair it.",
+        },
+    )
+
+
+def _taken_over(session: Session) -> bool:
+    """The newer history holds the older one: 2.x imported it (docs/contract/formats.md#c3)."""
+    new, old = session.history(V2), session.history(V1)
+    known: set[object] = {one.id for one in new} | {one.time_created for one in new}
+    return 2 * sum(one.id in known or one.time_created in known for one in old) >= len(old)
+
+
+def _told(context: Context, session: Session) -> dict[str, Any]:
+    """How many messages a history has, when it was last used, and what its own target says to it."""
+    messages = session.messages
+    told: dict[str, Any] = {"messages": len(messages), "newest": max(one.time_created for one in messages)}
+    if session.dialect == context.session.dialect:
+        judged = context.verdict
+    else:
+        target = infer_target(session)
+        judged = verdict(session, target) if target else None
+    if judged is None:
+        return told
+    words = judged.refusal or (judged.violations[0].error if judged.violations else "")
+    return {**told, "accepted": judged.accepted, **({"error": words} if words else {})}

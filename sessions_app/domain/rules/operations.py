@@ -39,6 +39,11 @@ def delete_message(message: Message, why: str) -> Operation:
     return Operation("delete", "message", message.id, why=why)
 
 
+def delete_row(message: Message, why: str) -> Operation:
+    """A V2 row goes as a whole: its client cannot read it, and so nothing of the session."""
+    return Operation("delete", "row", message.id, why=why)
+
+
 def edit_part(part: Part, edits: Iterable[Edit], why: str) -> Operation:
     """Changes fields of a part; what the edits do not name stays byte for byte."""
     return Operation("replace", "part", part.message_id, part.id, tuple(edits), why=why)

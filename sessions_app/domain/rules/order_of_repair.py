@@ -7,6 +7,9 @@ ORDER_OF_REPAIR = (
     "corrupt-json",
     "undecodable-row",
     "orphan-row",
+    # Numbers and marks beside the rows, without which no prompt goes out.
+    "sequence-broken",
+    "epoch-unreadable",
     # What failed attempts left, then the calls: ids, names, arguments, results, ends.
     "failed-attempt-leftovers",
     "duplicate-call-id-in-message",
@@ -35,7 +38,8 @@ ORDER_OF_REPAIR = (
     "dangling-tail",
     "dangling-revert",
     "dangling-child",
-    # Thinking and provider state.
+    # Thinking and provider state, first where it stands.
+    "provider-state-nested",
     "thinking-lost-on-error",
     "thinking-unsigned",
     "thinking-not-first",
@@ -64,6 +68,7 @@ ORDER_OF_REPAIR = (
     "reasoning-field-missing",
     "thought-signature-missing",
     "hidden-generation",
+    "two-histories",
     "content-policy-text",
     "sqlite-corrupt",
     "waiting-prompt",

@@ -48,7 +48,7 @@ def fill_message(context: Context, message: Message, fault: RowFault) -> tuple[E
     """Edits for the one field that the fault names; () where nothing sensible is known."""
     path = tuple(fault.path.split("."))
     if is_v2(message):
-        return _fill_v2(message, path)
+        return (Edit(_steps(message.data, path), REMOVE),) if fault.spare else _fill_v2(message, path)
     if message.is_user:
         value = _user_default(context, message, path)
     elif message.is_assistant:
@@ -58,6 +58,15 @@ def fill_message(context: Context, message: Message, fault: RowFault) -> tuple[E
     if value is None and path[0] in _OPTIONAL:
         return (Edit(path, REMOVE),)
     return () if value is None else (Edit(path, value),)
+
+
+def _steps(value: Any, path: tuple[str, ...]) -> JsonPath:
+    """A fault's path with the places in arrays as numbers."""
+    steps: list[str | int] = []
+    for step in path:
+        steps.append(int(step) if isinstance(value, list) else step)
+        value = value[steps[-1]]
+    return tuple(steps)
 
 
 def _fill_v2(message: Message, path: tuple[str, ...]) -> tuple[Edit, ...]:
@@ -140,6 +149,8 @@ def fill_part(context: Context, message: Message, part: Part, fault: RowFault) -
     """As ``fill_message`` for a part."""
     path = tuple(fault.path.split("."))
     if is_v2(message):
+        if fault.spare:
+            return (Edit(_steps(part.data, path[2:]), REMOVE),)
         return _fill_item(context, message, part, path[2:])
     if isinstance(part, ToolPart):
         return _fill_tool(context, message, part, path)
@@ -165,7 +176,7 @@ def _fill_item(context: Context, message: Message, item: Part, path: tuple[str, 
     """A V2 content item; ``path`` is inside it. The fields each tool state must have are those of
     docs/contract/formats.md#b2."""
     if not isinstance(item, ToolPart):
-        return ()
+        return (Edit(path, f"{item.kind}-{item.index}"),) if path == ("id",) else ()
     time = {"created": message.time_created}
     failure = {"type": "unknown", "message": NOT_STORED}
     named: dict[tuple[str, ...], Any] = {

@@ -9,7 +9,7 @@ from sessions_app.domain.repair import Operation
 
 from .context import GOES_ON, Context
 from .finding import Finding, lossy, safe
-from .operations import delete_message, delete_part, delete_parts, edit_session
+from .operations import delete_message, delete_part, delete_parts, delete_row, edit_session
 from .registration import rule
 
 
@@ -50,6 +50,8 @@ def _corrupt(context: Context, fault: RowFault) -> Finding:
     elif message is not None and fault.table == "message":
         label += f", with its {len(message.parts)} parts" if message.parts else ""
         choices = [lossy("quarantine", label, delete_message(message, why))]
+    elif message is not None and fault.table == "session_message":
+        choices = [lossy("quarantine", label, delete_row(message, why))]
     goes_on = context.goes_on(message)
     return context.finding(
         f"{fault.table} {fault.id} is not readable JSON: {fault.reason}" + (GOES_ON if goes_on else ""),

@@ -13,6 +13,7 @@ from sessions_app.domain.wire.verdict import Violation
 from .content import blank, holds_answer
 from .context import Context
 from .finding import Choice, Finding, lossy, safe
+from .nested import nested
 from .operations import delete_part, delete_parts, edit_message, is_v2, replace_part, take_out, tool_as_text
 from .registration import rule
 
@@ -152,7 +153,7 @@ def _refused_turns(context: Context) -> Iterator[tuple[Message, Violation, list[
         message = context.messages_by_id.get(violation.message)
         if message is None or not message.is_assistant or _FIRST.isdisjoint(violation.faults):
             continue
-        if not holds_answer(message):
+        if not holds_answer(message) or any(nested(message, part) for part in message.parts):
             continue
         parts = _step(message, violation.part)
         place = (message.id, *(part.id for part in parts))

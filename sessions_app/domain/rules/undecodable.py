@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from sessions_app.domain.dialects.opencode_v2.decode import ID_PREFIX
 from sessions_app.domain.model import FilePart, Message, OtherPart, Part, RowFault, ToolPart
+from sessions_app.domain.repair import Operation
+from sessions_app.domain.wire.callids import plain
 
 from .context import GOES_ON, Context
 from .finding import Choice, Finding, lossy, safe
-from .operations import delete_part, edit_message, edit_part, is_v2
+from .operations import delete_part, delete_row, edit_message, edit_part, is_v2
 from .registration import rule
 from .rowdefaults import fill_message, fill_part
+
+_CLIENTS_ID = re.compile(r"msg_[0-9a-f]{12}[0-9A-Za-z]{14}\Z")
 
 KNOWN_KINDS = frozenset(
     {
@@ -74,10 +80,23 @@ def _quarantine(part: Part, why: str) -> Choice:
 
 
 def _bad_message(context: Context, message: Message, fault: RowFault) -> Finding:
+    if is_v2(message) and fault.path == "id":
+        return _undecodable(context, fault, [_renamed(context, message)], message)
     edits = fill_message(context, message, fault)
     fill = f"Fill {fault.path} from what the session knows"
     choices = [safe("fill", fill, edit_message(message, edits, fault.reason))] if edits else []
+    if is_v2(message):
+        label = "Take the row out; the restore point keeps its bytes"
+        choices.append(lossy("quarantine", label, delete_row(message, fault.reason)))
     return _undecodable(context, fault, choices, message)
+
+
+def _renamed(context: Context, message: Message) -> Choice:
+    """Nothing but the row itself goes by a message's id; one in the client's form that stands inside it was its own."""
+    inside = _CLIENTS_ID.search(message.id)
+    name = inside[0] if inside and inside[0] not in context.places else f"{ID_PREFIX}{plain(message.id)}"
+    why = f"the client reads rows only whose id begins with {ID_PREFIX}"
+    return safe("rename", f"Name it {name}", Operation("replace", "message", message.id, columns={"id": name}, why=why))
 
 
 def _bad_part(context: Context, message: Message, part: Part, fault: RowFault) -> Finding:

@@ -19,6 +19,7 @@ from sessions_app.management.base import (
     BAD_USAGE,
     FOUND_IT,
     SutureCommand,
+    history_argument,
     one_session,
     open_path,
     path_argument,
@@ -39,6 +40,7 @@ class Command(SutureCommand):
         path_argument(parser)
         session_argument(parser)
         target_arguments(parser)
+        history_argument(parser)
         parser.add_argument(
             "--as-stored", action="store_true", help="what the client sends today, without dedupe and drop"
         )
@@ -59,7 +61,7 @@ class Command(SutureCommand):
             raise ValueError("Name the --target, for example openai-chat:acme/model-1.")
         with open_path(path) as store:
             rows = store.read(one_session(store, options["session"]))
-        decoded = dialects.decode(rows)
+        decoded = dialects.reading(dialects.decode(rows), options["history"])
         wanted = session_target(target, options["thinking"], decoded)
         if wanted is None:
             return BAD_USAGE

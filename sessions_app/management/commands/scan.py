@@ -16,6 +16,7 @@ from sessions_app.domain.wire.target import Thinking, parse_target
 from sessions_app.management.base import (
     FOUND_IT,
     SutureCommand,
+    history_argument,
     open_path,
     path_argument,
     session_argument,
@@ -53,6 +54,7 @@ class Command(SutureCommand):
         path_argument(parser)
         session_argument(parser)
         target_arguments(parser)
+        history_argument(parser)
         form = parser.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="one JSON document")
         form.add_argument("--ndjson", action="store_true", help="one JSON session object a line")
@@ -103,6 +105,7 @@ class Command(SutureCommand):
         session: list[str],
         target: str,
         thinking: Thinking,
+        history: str,
         **_: Any,
     ) -> Iterator[dict[str, Any]]:
         check = [] if whole.check is None else list(whole.check.messages)
@@ -119,7 +122,7 @@ class Command(SutureCommand):
                 yield _unreadable(str(session_id), str(titles.get(session_id) or ""), problem.words)
                 continue
             try:
-                decoded = dialects.decode(rows)
+                decoded = dialects.reading(dialects.decode(rows), history)
                 own: Facts = session_facts(facts, rows)
                 wanted = session_target(target, thinking, decoded)
                 document = as_document(decoded, scan(decoded, target=wanted, thinking=thinking, facts=own))

@@ -67,7 +67,7 @@ class Bench:
 
     @cached_property
     def decoded(self) -> domain.Session:
-        return dialects.decode(self.rows)
+        return dialects.reading(dialects.decode(self.rows), self.wish.history)
 
     @cached_property
     def facts(self) -> Facts:

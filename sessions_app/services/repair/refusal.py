@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sessions_app.domain.model import Row, SessionRows
+from sessions_app.domain.model import Row, SessionRows, key_column
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.changes import GuardRefused
 
@@ -54,8 +54,9 @@ def what_changed(before: SessionRows, after: SessionRows, limit: int = 20) -> li
 
 
 def _table_changes(table: str, old: list[Row], new: list[Row]) -> list[str]:
-    was = {row.get("id"): row for row in old}
-    now = {row.get("id"): row for row in new}
+    column = key_column(table)
+    was = {row.get(column): row for row in old}
+    now = {row.get(column): row for row in new}
     found = [f"{table} {key} was added" for key in now if key not in was]
     found += [f"{table} {key} is gone" for key in was if key not in now]
     return found + [f"{table} {key} changed" for key, row in now.items() if key in was and was[key] != row]

@@ -66,7 +66,8 @@ class Kinship:
             if table is None:
                 continue
             for link in self.links:
-                if link.parent == table.name:
+                # Events may have been without their sequence before a repair, and are again after its undo.
+                if link.parent == table.name and not (restoring and table.name == "event_sequence"):
                     self._nobody_left(change, link)
                 if link.child == table.name and not restoring:
                     self._belongs(change, link)

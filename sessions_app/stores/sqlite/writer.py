@@ -3,7 +3,7 @@ docs/contract/rules.md#0.3).
 
 One IMMEDIATE transaction, well under a second: every row is compared with its ``before``, written, read back and
 counted, and taken back once in a savepoint, which proves that undo will work; any surprise rolls all of it back. The
-journal mode stays, nothing is vacuumed, ``event`` rows are never touched.
+journal mode stays, nothing is vacuumed, the client's ``event`` rows are never touched.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ def _order(change: RowChange) -> tuple[int, int]:
     goes."""
     depth = WRITABLE_TABLES.index(change.table)
     if change.after is None:
-        return (0, -depth) if change.table in ("part", "session_message") else (2, -depth)
+        return (0, -depth) if change.table in ("part", "session_message", "event") else (2, -depth)
     if change.before is None:
         return (3, depth)
     return (1, depth)

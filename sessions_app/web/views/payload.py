@@ -15,6 +15,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.domain import dialects
+from sessions_app.domain import model as domain
 from sessions_app.domain.judging import verdict as judge
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.verdict import Verdict, Violation
@@ -54,7 +55,7 @@ class SentMessage:
 def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     session = load_session(session_id)
     options = _options(request)
-    decoded = dialects.decode(session_rows(session))
+    decoded = dialects.reading(dialects.decode(session_rows(session)), options.history)
     problem, made, found = "", None, None
     try:
         made = lowered_payload(decoded, options)
@@ -72,7 +73,7 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         "verdict": found,
         "options": options,
         "thinking_choices": THINKING,
-        "switches": _switches(request, options, made),
+        "switches": _switches(request, options, made, decoded),
         "target_value": options.target,
         "checks": _checks(found),
         "download": f"?{_query(request, page=None, message=None)}&download=1",
@@ -93,15 +94,18 @@ def _options(request: HtmxRequest) -> PayloadOptions:
         target = protocol
     thinking = request.GET.get("thinking", "auto")
     thinking = thinking if thinking in THINKING else "auto"
+    history = request.GET.get("history", "")
     return PayloadOptions(
-        target, cast('Literal["on", "off", "auto"]', thinking), as_stored=request.GET.get("fixes") != "on"
+        target,
+        cast('Literal["on", "off", "auto"]', thinking),
+        as_stored=request.GET.get("fixes") != "on",
+        history=history if history in present.HISTORY else "",
     )
 
 
 def _query(request: HtmxRequest, **changes: str | None) -> str:
-    kept = {
-        name: request.GET[name] for name in ("protocol", "target", "thinking", "fixes", "list") if request.GET.get(name)
-    }
+    names = ("protocol", "target", "thinking", "fixes", "history", "list")
+    kept = {name: request.GET[name] for name in names if request.GET.get(name)}
     kept |= {name: value for name, value in changes.items() if value}
     return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
 
@@ -116,7 +120,9 @@ def _checks(found: Verdict | None) -> list[tuple[present.Look, Violation, bool]]
     ]
 
 
-def _switches(request: HtmxRequest, options: PayloadOptions, made: Payload | None) -> dict[str, list[present.Segment]]:
+def _switches(
+    request: HtmxRequest, options: PayloadOptions, made: Payload | None, decoded: domain.Session
+) -> dict[str, list[present.Segment]]:
     current = made.target.protocol if made else options.target
     return {
         "protocols": [
@@ -126,6 +132,15 @@ def _switches(request: HtmxRequest, options: PayloadOptions, made: Payload | Non
         "fixes": [
             present.Segment("As sent today", f"?{_query(request, fixes=None)}", options.as_stored),
             present.Segment("With Suture’s lowering fixes", f"?{_query(request, fixes='on')}", not options.as_stored),
+        ],
+        "histories": [
+            present.Segment(
+                f"{len(decoded.history(name))} messages of {word}",
+                f"?{_query(request, history=name, page=None, target=None, protocol=None)}",
+                name == decoded.dialect,
+            )
+            for name, word in present.HISTORY.items()
+            if decoded.history(name)
         ],
     }
 

@@ -279,7 +279,7 @@ def test_provider_state_is_keyed_by_the_route_where_the_provider_id_is_another_w
 @pytest.mark.parametrize("generation", [1, 2, 3])
 def test_a_failed_turn_that_lost_its_thinking_is_sent_without_tools(generation: int) -> None:
     thinking = {"type": "reasoning", "text": "", "id": "prt"}
-    turn = assistant(thinking, {"type": "text", "text": "t"}, completed(generation), error=ERROR)
+    turn = assistant(thinking, {"type": "text", "text": "t", "id": "prt"}, completed(generation), error=ERROR)
     assert [message["role"] for message in sent(generation, turn)] == ["assistant"]
     assert [message["role"] for message in sent(generation, turn, repairs=False)] == ["assistant", "tool"]
     kept = sent(generation, {**turn, "model": OLD})

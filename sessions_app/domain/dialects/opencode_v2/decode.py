@@ -7,7 +7,7 @@ The client decodes ``{...data, id, type}``; the columns win. A row that does not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.collector import undisturbed
@@ -24,6 +24,9 @@ from sessions_app.domain.patience import paced
 from . import schemas, telltales
 from .items import OtherItem, ReasoningItem, TextItem, ToolItem
 from .shape import Mismatch, expected, within
+
+ID_PREFIX: Final = "msg_"
+"""What the id of every row begins with (docs/contract/v2-server.md#repairing)."""
 
 
 @undisturbed
@@ -111,12 +114,15 @@ def _fault(row: Row, mismatch: Mismatch, rule: Any) -> RowFault:
         rule,
         fatal=True,
         words=mismatch.words,
+        spare=mismatch.spare,
     )
 
 
 def _check(message: Message) -> RowFault | None:
     """What the client's schema refuses in the row, its content items apart."""
     try:
+        if not message.id.startswith(ID_PREFIX):
+            within(_misnamed, message.id, "id")
         check = schemas.ROWS[message.generation].get(message.kind)
         if check is None:
             raise expected("a message type that this generation knows", message.kind)
@@ -128,6 +134,10 @@ def _check(message: Message) -> RowFault | None:
     except Mismatch as mismatch:
         return _fault(message.row, mismatch, "undecodable-row")
     return None
+
+
+def _misnamed(value: Any) -> None:
+    raise Mismatch(f"Expected a string starting with {jsjson.dumps(ID_PREFIX)}, got {jsjson.dumps(value)}")
 
 
 def _no_list(value: Any) -> None:

@@ -1,9 +1,9 @@
-"""Operations on V2 messages to row changes: always the same row, in its own shape (nothing is added or removed as a
-row).
+"""Operations on V2 messages to row changes: always the same row, in its own shape.
 
 A content item is edited, or taken out of its row's ``content``. An assistant message that is to go keeps its row and
-loses its content, which the client sends as nothing; rows that come or go without an event would stop the client's
-upgrades.
+loses its content, which the client sends as nothing. A row goes as a whole only where its client cannot read it: its
+events may stay (docs/contract/v2-server.md#repairing), but no row may be without its event
+(docs/contract/rules.md#0.3), so none is added.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def compile_operations(rows: SessionRows, operations: Iterable[Operation]) -> tu
     for row in rows.session_message:
         mine = by_message.pop(str(row.get("id", "")), None)
         if mine:
-            after = _applied(row, mine)
+            after = None if any(operation.subject == "row" for operation in mine) else _applied(row, mine)
             if after != row:
                 changes.append(row_change(TABLE, row, after))
     if by_message:

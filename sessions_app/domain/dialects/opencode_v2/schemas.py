@@ -73,8 +73,8 @@ def _items(generation: int) -> Check:
         return tagged(
             "type",
             {
-                "text": struct({"text": text}),
-                "reasoning": struct({"text": text}, {"providerMetadata": _KEYED, "time": _CREATED}),
+                "text": struct({"id": text, "text": text}),
+                "reasoning": struct({"id": text, "text": text}, {"providerMetadata": _KEYED, "time": _CREATED}),
                 "tool": struct(tool, {"provider": provider}),
             },
         )

@@ -21,11 +21,15 @@ _SHOWN = 400
 
 
 class Mismatch(Exception):
-    """``reason`` without position; ``path`` grows from the inside out while it is raised."""
+    """``reason`` without position; ``path`` grows from the inside out while it is raised.
 
-    def __init__(self, reason: str) -> None:
+    ``spare``: the value is a null whose key may be left out.
+    """
+
+    def __init__(self, reason: str, *, spare: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.spare = spare
         self.path: tuple[str | int, ...] = ()
 
     @property
@@ -139,7 +143,7 @@ def struct(required: dict[str, Check], optional: dict[str, Check] | None = None)
             if not optionals.isdisjoint(value):
                 for key, (plain, check) in may.items():  # as they are declared: of two faults the same one is named
                     if key in value and type(value[key]) is not plain:
-                        check(value[key])
+                        _optional(check, value[key])
         except KeyError:
             missing = Mismatch("Missing key")
             missing.path = (key,)
@@ -149,6 +153,15 @@ def struct(required: dict[str, Check], optional: dict[str, Check] | None = None)
             raise
 
     return checked
+
+
+def _optional(check: Check, value: Any) -> None:
+    """Where null is refused, the key could have been left out."""
+    try:
+        check(value)
+    except Mismatch as fault:
+        fault.spare = fault.spare or value is None
+        raise
 
 
 def times(*optional: str) -> Check:

@@ -75,7 +75,10 @@ def candidates(kind: str, data: dict[str, Any]) -> frozenset[int]:
 
 def settle(rows: Sequence[frozenset[int]], version: str) -> list[int]:
     """A generation for every row: by its own tell-tales first, then those of its session, then what clients of the
-    session's ``version`` write (1.x generation 1; 2.x generation 3, before it 2)."""
+    session's ``version`` write (1.x generation 1; 2.x generation 3, before it 2). In a session of 1.x that generation 1
+    has written in, every row is read as generation 1: its client reads no other (docs/contract/v2-server.md#d7)."""
+    if version.startswith("1.") and _OLD in rows:
+        return [1] * len(rows)
     order = (3, 2, 1) if version.startswith("2.") else (1, 3, 2)
     common = ANY
     for row in rows:
@@ -93,6 +96,8 @@ def _named(value: dict[str, Any], keys: dict[str, frozenset[int]]) -> frozenset[
 def _item(item: dict[str, Any]) -> frozenset[int]:
     kind = item.get("type")
     found = _named(item, _ITEM_KEYS.get(kind, {})) if isinstance(kind, str) else ANY
+    if kind in ("text", "reasoning") and "id" not in item:
+        found &= _NEW
     state = item.get("state")
     if kind != "tool" or not isinstance(state, dict):
         return found
