@@ -22,6 +22,9 @@ def whole_file(target: Path) -> Iterator[Path]:
         os.umask(mask)
         beside.chmod(0o666 & ~mask)
         beside.replace(target)
+    except OSError as problem:
+        problem.filename = problem.filename or str(target)  # a write that fails does not tell of which file
+        raise
     finally:
         with suppress(FileNotFoundError):
             beside.unlink()

@@ -62,7 +62,8 @@ def source_attach(
         known = Source.objects.filter(path=str(resolved), stored_path="").first()
         if known is not None:
             return known, source_sync(source=known, actor=actor, now=now, face=face)
-    with stores.open_store(stored_path or resolved) as store, transaction.atomic():
+    opened = stores.open_in_place(resolved) if stored_path is None else stores.open_store(stored_path)
+    with opened as store, transaction.atomic():
         source = Source.objects.create(
             kind=store.kind,
             origin=origin,

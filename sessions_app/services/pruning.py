@@ -52,7 +52,7 @@ class Pruned:
 def keeping_prune(*, now: datetime, dry_run: bool = False) -> Pruned:
     """Delete what the settings no longer keep."""
     newest, oldest = settings.SUTURE_KEEP_BACKUPS, now - timedelta(days=settings.SUTURE_KEEP_BACKUP_DAYS)
-    backups = backups_due(kept_backups(backups_dir()), newest=newest, oldest=oldest)
+    backups = backups_due(kept_backups(backups_dir()), newest=newest, oldest=oldest, now=now)
     points = journal(now).prune(
         newest=settings.SUTURE_KEEP_RESTORE_POINTS,
         oldest=now - timedelta(days=settings.SUTURE_KEEP_RESTORE_POINT_DAYS),
