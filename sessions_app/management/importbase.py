@@ -20,15 +20,19 @@ _PAUSE = 0.2
 def run_to_end(job: ImportJob, page: Page) -> ImportJob:
     """Run an import job to its end, and show on ``page`` how far it is. Another process that has it in hand is waited
     for, until its lease would have run out. Raises ``StoreError``."""
-    until = time.monotonic() + LEASE.total_seconds() + _PAUSE
+    lease = LEASE.total_seconds() + _PAUSE
+    until = time.monotonic() + lease
     with page.progress("Importing", job.total) as meter:
         try:
             while job.active:
-                if not import_run(job_id=job.pk, clock=timezone.now):
-                    time.sleep(_PAUSE * job.active)
+                mine = import_run(job_id=job.pk, clock=timezone.now)
                 job.refresh_from_db()
                 meter.at(job.done, job.total)
-                if job.active and time.monotonic() > until:
+                if mine or not job.active:
+                    until = time.monotonic() + lease
+                    continue
+                time.sleep(_PAUSE)
+                if time.monotonic() > until:
                     words = "Another process is importing it."
                     raise StoreError("busy", job.source.path, words, "Try again in a moment.")
         except KeyboardInterrupt as stopped:

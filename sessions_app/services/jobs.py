@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
 
 from sessions_app.domain import values
@@ -58,13 +58,16 @@ def job_run[J: Job](
         raise
     except KeyboardInterrupt:  # Ctrl-C, SIGTERM: whoever goes on need not wait until the lease runs out
         with suppress(LeaseLost, DatabaseError):
+            if job.lease_until is None:  # its end was taken back, and the lease with it
+                job.refresh_from_db(fields=("lease_until",))
             _hold(job, clock(), lease=False)
         raise
     except Exception:  # a fault of ours: it would come again with every chunk
         log.exception("job given up", job=str(job))
         now = clock()
-        job_finish(job, Job.FAILED, now, "Suture failed on this; see the log.")
-        ended(job, now)
+        with transaction.atomic():
+            job_finish(job, Job.FAILED, now, "Suture failed on this; see the log.")
+            ended(job, now)
         return False
     return more
 

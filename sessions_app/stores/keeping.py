@@ -87,8 +87,8 @@ def backup_remove(backup: KeptBackup, directory: Path) -> None:
                 folder.rmdir()
 
 
-def leftovers(directory: Path, now: datetime, patterns: Sequence[str]) -> list[Path]:
-    """Half-made files that a killed process left more than a day ago."""
+def leftovers(directory: Path, now: datetime, patterns: Sequence[str], *, folders: bool = False) -> list[Path]:
+    """Half-made files, or folders, that a killed process left more than a day ago."""
     limit = (now - timedelta(seconds=PARTIAL_SECONDS)).timestamp()
-    found = [path for pattern in patterns for path in directory.glob(pattern) if path.is_file()]
-    return [path for path in found if path.stat().st_mtime < limit]
+    found = [path for pattern in patterns for path in directory.glob(pattern)]
+    return [path for path in found if path.is_dir() == folders and path.stat().st_mtime < limit]
