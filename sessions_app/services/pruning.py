@@ -83,7 +83,9 @@ def _nobodys(now: datetime) -> list[Path]:
     if not database_is_there():
         return []
     kept = {Path(path).parts for path in Source.objects.exclude(stored_path="").values_list("stored_path", flat=True)}
-    folders = [folder for home in (uploads_dir(), samples_dir()) for folder in leftovers(home, now, ("*",), folders=True)]
+    folders = [
+        folder for home in (uploads_dir(), samples_dir()) for folder in leftovers(home, now, ("*",), folders=True)
+    ]
     return [folder for folder in folders if not any(folder.name in parts for parts in kept)]
 
 

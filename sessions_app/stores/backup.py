@@ -22,7 +22,7 @@ from pathlib import Path
 
 from sessions_app.domain.patience import go_on
 
-from .atomic import sync_directory
+from .atomic import sync_directory, write_atomic
 from .ground import StoreError, real_place
 from .holders import database_files, holders
 from .sqlite.connection import explained, harden, open_reader
@@ -81,7 +81,7 @@ def backup_once(
         with _place_held(dest.parent, seconds):
             if dest.exists():  # another process has made it meanwhile
                 return Backup(dest)
-            (dest.parent / ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
+            _say_of(dest.parent / ORIGIN, path)
             for leftover in dest.parent.glob(".*.partial*"):  # of a process that was killed
                 leftover.unlink(missing_ok=True)
             free = shutil.disk_usage(dest.parent).free
@@ -93,6 +93,10 @@ def backup_once(
     except OSError as error:
         return Backup(None, f"The backup could not be made: {error.strerror or error}.")
     return Backup(dest, fresh=True)
+
+
+def _say_of(file: Path, path: Path) -> None:
+    write_atomic(file, str(path.absolute()).encode("utf-8", "surrogateescape"))
 
 
 @contextmanager
@@ -180,7 +184,7 @@ def restore(
         _check_kin(backup, path)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     previous = directory / f"before-restore-{now.strftime('%Y%m%d-%H%M%S-%f')}.db"
-    previous.with_suffix(ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
+    _say_of(previous.with_suffix(ORIGIN), path)
     if not path.exists():
         _set_aside(path, previous)
         backup_sqlite(backup, path, seconds=seconds)

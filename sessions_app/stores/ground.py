@@ -57,7 +57,7 @@ def real_place(path: Path) -> Path:
     """Where the links on the way lead; the path as it was given where there are none. SQLite keeps its ``-wal`` beside
     the file itself, and what replaces a link leaves the file as it was."""
     real = os.path.realpath(path)
-    return path if real == os.path.abspath(path) else Path(real)  # noqa: PTH100  links are what is asked about
+    return path if real == os.path.abspath(path) else Path(real)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from sessions_app.services.jobs import LEASE
 from sessions_app.services.pruning import keeping_prune
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.recover import repairs_settle
-from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import repair_undo
 from sessions_app.services.workers import worker_beat, worker_is_alive
 from sessions_app.stores import open_store
