@@ -82,11 +82,11 @@ def _nobodys(now: datetime) -> list[Path]:
     """Folders of uploads that never became a source, or whose source was deleted: a killed process left them."""
     if not database_is_there():
         return []
-    kept = {Path(path).parts for path in Source.objects.exclude(stored_path="").values_list("stored_path", flat=True)}
-    folders = [
-        folder for home in (uploads_dir(), samples_dir()) for folder in leftovers(home, now, ("*",), folders=True)
-    ]
-    return [folder for folder in folders if not any(folder.name in parts for parts in kept)]
+    stored = Source.objects.exclude(stored_path="").values_list("stored_path", flat=True)
+    kept = {part for path in stored for part in Path(path).parts}
+    homes = uploads_dir(), samples_dir()
+    found = [folder for home in homes for folder in leftovers(home, now, ("*",), folders=True)]
+    return [folder for folder in found if folder.name not in kept]
 
 
 def _rows_due(now: datetime) -> list[QuerySet[Any]]:

@@ -1,7 +1,7 @@
 """SIGINT and SIGTERM at each step of every command that writes: the signal's exit code, one line, nothing half done.
 
-A step is each time the process opens, makes, moves or deletes something in the test's folder, and each step of a guarded
-write. A few, spread over the whole, are tried; ``SUTURE_TRIALS=all`` tries each.
+A step is each time the process opens, makes, moves or deletes something in the test's folder, and each step of a
+guarded write. A few, spread over the whole, are tried; ``SUTURE_TRIALS=all`` tries each.
 """
 
 from __future__ import annotations
