@@ -51,8 +51,8 @@ REPAIR: Mapping[str, Answer] = MappingProxyType(
 BUSY_WORDS = "Suture's own database is busy: another process writes to it. Nothing was changed; try again in a moment."
 AWAY_WORDS = "Suture's own database cannot be reached. Nothing was changed; its operator can look whether it runs."
 FULL_WORDS = (
-    "Suture's own database cannot be written: its disk is full or failing, or files may not grow that large (ulimit -f)."
-    " What was under way is settled at the next start."
+    "Suture's own database cannot be written: its disk is full or failing, or files may not grow that large (ulimit"
+    " -f). What was under way is settled at the next start."
 )
 _TROUBLE = {
     "disk I/O error": FULL_WORDS,
