@@ -23,7 +23,7 @@ from tests.trials.surroundings import Ended, suture
 
 pytestmark = pytest.mark.exhaustive
 
-STEPS = 1000 if os.environ.get("SUTURE_TRIALS") == "all" else 7
+STEPS = 1000 if os.environ.get("SUTURE_TRIALS") == "all" else 5
 AT_A_STEP = """
 import atexit, os, signal, sys
 number, at, folder = int(os.environ["TRIAL_SIGNAL"]), int(os.environ["TRIAL_STEP"]), os.environ["HOME"]
