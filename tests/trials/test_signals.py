@@ -78,7 +78,7 @@ def _repair_export(folder: Path) -> Trial:
 
 
 def _repair_tree(folder: Path) -> Trial:
-    with tarfile.open(CORPUS / "dup_id_one_response@1.1.53.storage.tgz") as packed:
+    with tarfile.open(CORPUS / "kill_parallel@1.0.152.storage.tgz") as packed:
         packed.extractall(folder, filter="data")
     return Trial(folder / "storage", ("repair", folder / "storage", "--safety", "lossy"))
 
@@ -137,7 +137,7 @@ COMMANDS: dict[str, Callable[[Path], Trial]] = {
 
 
 def at_step(folder: Path, command: Sequence[object], step: int, number: int) -> tuple[Ended, int]:
-    count = folder.parent / f"{folder.name}.count"
+    count = folder.parent / f"count-{folder.name}"
     told = {"TRIAL_SIGNAL": str(number), "TRIAL_STEP": str(step), "TRIAL_COUNT": str(count)}
     done = suture(folder, *command, code=AT_A_STEP, **told)
     return done, int(count.read_text())
