@@ -26,7 +26,8 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def stopped_in_a_line() -> Iterator[None]:
-    """Around a whole command line: SIGINT ends it with code 130, SIGTERM with 143, each with one line on stderr."""
+    """Around a whole command line: SIGINT ends it with code 130, SIGTERM with 143, each with one line on stderr, in
+    which the notes of the exception tell how to go on."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # nohup
@@ -37,7 +38,8 @@ def stopped_in_a_line() -> Iterator[None]:
         ended_by = stopped.number if isinstance(stopped, Stopped) else signal.SIGINT
         if CHILD_OF_SERVE not in os.environ:  # serve tells it for all
             with suppress(OSError):  # a terminal that was closed
-                sys.stderr.write(f"suture: stopped by {signal.Signals(ended_by).name}\n")
+                words = "; ".join((f"stopped by {signal.Signals(ended_by).name}", *getattr(stopped, "__notes__", ())))
+                sys.stderr.write(f"suture: {words}\n")
         sys.exit(128 + ended_by)
     finally:
         for number, handler in before.items():

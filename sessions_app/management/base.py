@@ -217,7 +217,7 @@ def open_path(path: str | None) -> Iterator[Store]:
                 Page(sys.stderr, "auto").line(line)
             yield store
         return
-    folder = tempfile.mkdtemp(prefix="suture-")
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="suture-"))
     try:
         document = Path(folder) / STDIN
         with document.open("wb") as file:

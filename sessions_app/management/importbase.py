@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.utils import timezone
 
 from sessions_app.models import ImportJob, Source
 from sessions_app.services.importing import import_run
+from sessions_app.services.jobs import LEASE
+from sessions_app.stores.base import StoreError
 
 from .printing import Page, counted
 
+_PAUSE = 0.2
+
 
 def run_to_end(job: ImportJob, page: Page) -> ImportJob:
-    """Run an import job to its end, and show on ``page`` how far it is."""
+    """Run an import job to its end, and show on ``page`` how far it is. Another process that has it in hand is waited
+    for, until its lease would have run out. Raises ``StoreError``."""
+    lease = LEASE.total_seconds() + _PAUSE
+    until = time.monotonic() + lease
     with page.progress("Importing", job.total) as meter:
-        while import_run(job_id=job.pk, clock=timezone.now):
-            job.refresh_from_db()
-            meter.at(job.done, job.total)
-    job.refresh_from_db()
+        try:
+            while job.active:
+                mine = import_run(job_id=job.pk, clock=timezone.now)
+                job.refresh_from_db()
+                meter.at(job.done, job.total)
+                if mine or not job.active:
+                    until = time.monotonic() + lease
+                    continue
+                time.sleep(_PAUSE)
+                if time.monotonic() > until:
+                    words = "Another process is importing it."
+                    raise StoreError("busy", job.source.path, words, "Try again in a moment.")
+        except KeyboardInterrupt as stopped:
+            stopped.add_note("what was read stays, and the same command goes on")
+            raise
     return job
 
 

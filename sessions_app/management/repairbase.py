@@ -145,8 +145,7 @@ class RepairCommand(SutureCommand):
             self.say(warning)
         for session in sorted(report.sessions, key=lambda one: one.complete):  # what needs attention first
             _in_words(session, page)
-        touched = sum(session.outcome in ("repaired", "would-repair") for session in report.sessions)
-        if not touched:
+        if all(session.outcome == "nothing" for session in report.sessions):
             page.line("Nothing to repair.")
         for repair in report.repairs:
             page.line(f"Repair {repair} is kept; take it back with: suture undo {repair}")

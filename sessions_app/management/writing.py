@@ -12,16 +12,18 @@ from pathlib import Path
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
     """A file beside ``target`` to write to; it takes the place of ``target`` when all went well, and is gone when
-    something did not, Ctrl-C too."""
+    something did not, Ctrl-C too. A new file is its owner's alone: transcripts are in it."""
     number, name = tempfile.mkstemp(prefix=".suture-", dir=target.resolve().parent)
     os.close(number)
     beside = Path(name)
     try:
         yield beside
-        mask = os.umask(0)
-        os.umask(mask)
-        beside.chmod(0o666 & ~mask)
+        if target.exists():
+            beside.chmod(target.stat().st_mode & 0o777)
         beside.replace(target)
+    except OSError as problem:
+        problem.filename = problem.filename or str(target)  # a write that fails does not tell of which file
+        raise
     finally:
         with suppress(FileNotFoundError):
             beside.unlink()

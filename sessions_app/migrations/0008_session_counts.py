@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 _COUNT = """INSERT INTO sessions_app_sessioncount (source_id, kind, value, health, sessions)
-SELECT s.source_id, '{kind}', {value}, s.health, COUNT(DISTINCT s.id) FROM sessions_app_session s {more} GROUP BY s.source_id, {value}, s.health"""
+SELECT s.source_id, '{kind}', {value}, s.health, COUNT(DISTINCT s.id) FROM sessions_app_session s {more} GROUP BY s.source_id, 3, s.health"""
 COUNTS = [
     _COUNT.format(kind="any", value="''", more=""),
     _COUNT.format(kind="model", value="s.provider || '/' || s.model", more="WHERE s.model <> ''"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.db import models
 
-from sessions_app.stores import open_store
+from sessions_app.stores import open_in_place, open_store
 from sessions_app.stores.base import Store
 
 from .jobs import Job
@@ -75,7 +75,7 @@ class Source(models.Model):
 
     def open_store(self) -> Store:
         """Its store, to be closed by the caller. Raises ``StoreError``."""
-        return open_store(Path(self.file), self.kind)
+        return open_in_place(Path(self.path), self.kind) if self.live else open_store(Path(self.file), self.kind)
 
 
 class SourceProblem(models.Model):
@@ -139,8 +139,10 @@ class ImportJob(Job):
 
     @property
     def percent(self) -> int:
+        if self.state == self.State.DONE:  # also where a killed worker left some uncounted
+            return 100
         if not self.total:
-            return 100 if self.state == self.State.DONE else 0
+            return 0
         return min(100, 100 * (self.done + self.failed) // self.total)
 
 

@@ -62,7 +62,8 @@ def source_attach(
         known = Source.objects.filter(path=str(resolved), stored_path="").first()
         if known is not None:
             return known, source_sync(source=known, actor=actor, now=now, face=face)
-    with stores.open_store(stored_path or resolved) as store, transaction.atomic():
+    opened = stores.open_in_place(resolved) if stored_path is None else stores.open_store(stored_path)
+    with opened as store, transaction.atomic():
         source = Source.objects.create(
             kind=store.kind,
             origin=origin,
@@ -109,10 +110,11 @@ def source_delete(*, source: Source, actor: str, now: datetime, face: str = "web
 
 def import_cancel(*, job: ImportJob, actor: str, now: datetime, face: str = "web") -> None:
     """Ask a running import to stop; what it has read stays."""
-    if job_cancel(job, now):
-        if not job.active:
-            _source_rest(job, now)
-        source_audit(action="import.cancelled", source=job.source, actor=actor, face=face, now=now)
+    with transaction.atomic():
+        if job_cancel(job, now):
+            if not job.active:
+                _source_rest(job, now)
+            source_audit(action="import.cancelled", source=job.source, actor=actor, face=face, now=now)
 
 
 def source_counters_update(source: Source) -> None:
@@ -245,8 +247,9 @@ def _read(session: Session, job: ImportJob, store: Store, facts: Facts, clock: C
 
 def _finish(job: ImportJob, state: str, clock: Clock, error: str = "") -> bool:
     now = clock()
-    job_finish(job, state, now, error)
-    _source_rest(job, now)
+    with transaction.atomic():  # never a source that is said to be read still, with a job that has ended
+        job_finish(job, state, now, error)
+        _source_rest(job, now)
     return False
 
 

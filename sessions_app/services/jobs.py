@@ -7,10 +7,11 @@ that was only slow finds its lease gone and stops, so that two never write the s
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
 
 from sessions_app.domain import values
@@ -55,11 +56,18 @@ def job_run[J: Job](
         return False
     except DatabaseError:  # a locked database passes: the lease runs out, and the periodic look takes the job up
         raise
+    except KeyboardInterrupt:  # Ctrl-C, SIGTERM: whoever goes on need not wait until the lease runs out
+        with suppress(LeaseLost, DatabaseError):
+            if job.lease_until is None:  # its end was taken back, and the lease with it
+                job.refresh_from_db(fields=("lease_until",))
+            _hold(job, clock(), lease=False)
+        raise
     except Exception:  # a fault of ours: it would come again with every chunk
         log.exception("job given up", job=str(job))
         now = clock()
-        job_finish(job, Job.FAILED, now, "Suture failed on this; see the log.")
-        ended(job, now)
+        with transaction.atomic():
+            job_finish(job, Job.FAILED, now, "Suture failed on this; see the log.")
+            ended(job, now)
         return False
     return more
 
@@ -101,10 +109,15 @@ def jobs_abandoned[J: Job](kind: type[J], now: datetime, *, alone: bool = False)
 
 
 def _silent(now: datetime) -> Q:
-    waiting = Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - PATIENCE)
-    return (Q(state=Job.QUEUED, created_at__lte=now - PATIENCE) & waiting) | (
-        ~Q(state=Job.QUEUED) & (Q(heartbeat_at=None) | Q(heartbeat_at__lte=now - LEASE))
+    """Times ahead of now count like those behind: they were taken before the clock was set back."""
+    waiting = Q(heartbeat_at=None) | _away("heartbeat_at", now, PATIENCE)
+    return (Q(state=Job.QUEUED) & _away("created_at", now, PATIENCE) & waiting) | (
+        ~Q(state=Job.QUEUED) & (Q(heartbeat_at=None) | _away("heartbeat_at", now, LEASE))
     )
+
+
+def _away(field: str, now: datetime, span: timedelta) -> Q:
+    return Q(**{f"{field}__lte": now - span}) | Q(**{f"{field}__gte": now + span})
 
 
 def _take(job: Job, now: datetime) -> bool:

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sessions_app.stores.ground import real_place
 from sessions_app.stores.journal import Entry
 from sessions_app.stores.keeping import KeptBackup, kept_backups, place_of
 
@@ -65,10 +66,10 @@ def backups_kept(of: Path | None = None) -> list[KeptBackup]:
     found = kept_backups(backups_dir())
     if of is None:
         return found
-    return [one for one in found if one.path.parent.name == place_of(of) or one.of == str(of.absolute())]
+    return [one for one in found if one.path.parent.name == place_of(of) or one.of == str(real_place(of).absolute())]
 
 
 def restore_points(now: datetime, of: Path | None = None) -> list[RestorePoint]:
     """What the journal holds, newest first; of one store where one is named."""
     found = [RestorePoint.of(entry) for entry in journal(now).entries()]
-    return [point for point in reversed(found) if of is None or point.path == str(of.absolute())]
+    return [point for point in reversed(found) if of is None or point.path == str(real_place(of).absolute())]

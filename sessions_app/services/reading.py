@@ -77,9 +77,11 @@ def session_read(*, session: Session, store: Store, facts: Facts, now: datetime)
             Session.objects.filter(pk=session.pk).update(pending=False, missing_since=None)
         return Read(rows, changed=False)
     decoded = dialects.decode(rows)
-    projects_write(source=session.source, rows=rows.projects)
-    session_write(session=session, rows=rows, decoded=decoded, rows_hash=rows_hash, now=now)
-    scan_write(session=session, decoded=decoded, result=scan(decoded, facts=session_facts(facts, rows)), now=now)
+    result = scan(decoded, facts=session_facts(facts, rows))
+    with transaction.atomic():  # never new rows beside what was found in the old ones
+        projects_write(source=session.source, rows=rows.projects)
+        session_write(session=session, rows=rows, decoded=decoded, rows_hash=rows_hash, now=now)
+        scan_write(session=session, decoded=decoded, result=result, now=now)
     return Read(rows, changed=True)
 
 

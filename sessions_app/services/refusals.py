@@ -50,7 +50,14 @@ REPAIR: Mapping[str, Answer] = MappingProxyType(
 
 BUSY_WORDS = "Suture's own database is busy: another process writes to it. Nothing was changed; try again in a moment."
 AWAY_WORDS = "Suture's own database cannot be reached. Nothing was changed; its operator can look whether it runs."
+FULL_WORDS = (
+    "Suture's own database cannot be written: its disk is full or failing, or files may not grow that large (ulimit"
+    " -f). What was under way is settled at the next start."
+)
 _TROUBLE = {
+    "disk I/O error": FULL_WORDS,
+    "is full": FULL_WORDS,
+    "readonly database": FULL_WORDS,
     "is locked": BUSY_WORDS,
     "connection": AWAY_WORDS,
     "database system is": AWAY_WORDS,
@@ -81,6 +88,6 @@ def repair_answer(kind: str, cause: str = "") -> Answer:
 def own_database_trouble(error: BaseException) -> str:
     """Words where it says that Suture's own database is locked or away, and not a store (whose errors are
     ``StoreError``); "" where it is something else."""
-    if type(error).__name__ not in ("OperationalError", "InterfaceError"):
+    if type(error).__name__ not in ("OperationalError", "InterfaceError", "MigrationSchemaMissing"):
         return ""
     return next((words for sign, words in _TROUBLE.items() if sign in str(error)), "")

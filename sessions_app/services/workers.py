@@ -16,7 +16,8 @@ def worker_beat(*, worker_id: str, now: datetime) -> None:
     WorkerBeat.objects.update_or_create(
         worker_id=worker_id, defaults={"beat_at": now}, create_defaults={"beat_at": now, "started_at": now}
     )
-    WorkerBeat.objects.filter(beat_at__lt=now - timedelta(hours=1)).delete()
+    hour = timedelta(hours=1)
+    WorkerBeat.objects.exclude(beat_at__range=(now - hour, now + hour)).delete()
 
 
 def worker_gone(*, worker_id: str) -> None:
@@ -24,5 +25,5 @@ def worker_gone(*, worker_id: str) -> None:
 
 
 def worker_is_alive(*, now: datetime) -> bool:
-    """At least one worker said so within the last half minute."""
-    return WorkerBeat.objects.filter(beat_at__gte=now - SILENCE).exists()
+    """At least one worker said so within the last half minute, and not before the clock was set back."""
+    return WorkerBeat.objects.filter(beat_at__gte=now - SILENCE, beat_at__lte=now + SILENCE).exists()

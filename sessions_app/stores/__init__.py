@@ -49,6 +49,7 @@ __all__ = [
     "discover",
     "find_inside",
     "open_bytes",
+    "open_in_place",
     "open_store",
     "register",
     "unregister",
@@ -126,6 +127,18 @@ def open_store(path: Path | str, kind: StoreKind | None = None) -> Store:
                 raise
             return _open_other(path, kind, facts.st_size)
     return _open_other(path, kind, facts.st_size)
+
+
+def open_in_place(path: Path, kind: StoreKind | None = None) -> Store:
+    """``open_store`` for a path that was looked up once and has to stay itself: a link that is put in its place since,
+    or in the folder that it names, leads to what nobody has attached. Raises ``StoreError``."""
+    store = open_store(path, kind)
+    inside = path.absolute()
+    if store.path.absolute().is_relative_to(inside):
+        return store
+    store.close()
+    words = f"A link leads from here to {store.path}, which is not what was attached."
+    raise StoreError("missing", path, words, "Attach the file or folder that it leads to.")
 
 
 def open_bytes(data: bytes, name: str = "-", limit: int = MAX_TEXT_BYTES) -> Store:

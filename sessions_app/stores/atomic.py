@@ -22,8 +22,10 @@ def write_atomic(path: Path, data: bytes, *, mode: int | None = None) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as problem:
         temporary.unlink(missing_ok=True)
+        if isinstance(problem, OSError):
+            problem.filename = problem.filename or str(path)  # a write that fails does not tell of which file
         raise
     sync_directory(path.parent)
 

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from sessions_app.domain.patience import go_on
 
-from .atomic import sync_directory
-from .ground import StoreError
+from .atomic import sync_directory, write_atomic
+from .ground import StoreError, real_place
 from .holders import database_files, holders
 from .sqlite.connection import explained, harden, open_reader
 from .sqlite.damage import quick_check
@@ -57,6 +57,7 @@ class Restored:
 
 def backup_place(path: Path, directory: Path, day: date) -> Path:
     """One file per database and day."""
+    path = real_place(path)
     name = hashlib.sha256(str(path.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return directory / f"{path.stem}-{name}" / f"{day.isoformat()}.db"
 
@@ -68,6 +69,7 @@ def backup_once(
 
     Never raises for a reason the user can live with: the answer says why it was skipped.
     """
+    path = real_place(path)
     dest = backup_place(path, directory, day)
     if dest.exists():
         return Backup(dest)
@@ -79,7 +81,7 @@ def backup_once(
         with _place_held(dest.parent, seconds):
             if dest.exists():  # another process has made it meanwhile
                 return Backup(dest)
-            (dest.parent / ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
+            _say_of(dest.parent / ORIGIN, path)
             for leftover in dest.parent.glob(".*.partial*"):  # of a process that was killed
                 leftover.unlink(missing_ok=True)
             free = shutil.disk_usage(dest.parent).free
@@ -91,6 +93,10 @@ def backup_once(
     except OSError as error:
         return Backup(None, f"The backup could not be made: {error.strerror or error}.")
     return Backup(dest, fresh=True)
+
+
+def _say_of(file: Path, path: Path) -> None:
+    write_atomic(file, str(path.absolute()).encode("utf-8", "surrogateescape"))
 
 
 @contextmanager
@@ -167,6 +173,7 @@ def restore(
     The backup is checked first, and the present state is backed up into ``directory``. Raises ``StoreError``: the
     backup is damaged or not opencode's or of another database, or another process has ``path`` open (unless forced).
     """
+    backup, path = real_place(backup), real_place(path)
     _check_backup(backup)
     _check_target(path, force)
     open_by = holders(database_files(path))
@@ -177,7 +184,7 @@ def restore(
         _check_kin(backup, path)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     previous = directory / f"before-restore-{now.strftime('%Y%m%d-%H%M%S-%f')}.db"
-    previous.with_suffix(ORIGIN).write_text(str(path.absolute()), "utf-8", "surrogateescape")
+    _say_of(previous.with_suffix(ORIGIN), path)
     if not path.exists():
         _set_aside(path, previous)
         backup_sqlite(backup, path, seconds=seconds)
@@ -189,7 +196,11 @@ def restore(
             raise
         # Nothing can be copied out of it or into it: it is kept as it is, and a new file takes its place.
         _set_aside(path, previous)
-        backup_sqlite(backup, path, seconds=seconds)
+        try:
+            backup_sqlite(backup, path, seconds=seconds)
+        except BaseException:
+            _set_aside(previous, path)
+            raise
         return Restored(
             previous,
             f"{path} could not be read ({error.words}); it was set aside, and the backup put in its place.",

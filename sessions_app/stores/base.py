@@ -20,9 +20,10 @@ from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
 from .changes import after_key, check_told, guarded, netted, same_row
-from .ground import About, Applied, ErrorKind, Hook, Problem, Standing, StoreError, StoreKind, no_hook
+from .ground import About, Applied, ErrorKind, Hook, Problem, Standing, StoreError, StoreKind, no_hook, real_place
 from .holders import Holder
 from .journal import Journal
+from .undisturbed import undisturbed
 
 __all__ = [
     "About",
@@ -96,7 +97,8 @@ def files_state(paths: Sequence[Path]) -> str:
 
 
 class Store(ABC):
-    """Sessions of one source. Not shared between threads."""
+    """Sessions of one source. Not shared between threads. ``path`` is the file or folder itself, whatever link led to
+    it: a link that is turned elsewhere meanwhile changes nothing."""
 
     kind: StoreKind
     writable: bool = False
@@ -106,7 +108,7 @@ class Store(ABC):
     """The write at hand takes an earlier one back, so rows may again belong nowhere, as they did before it."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = real_place(path)
         self.problems: list[Problem] = []
         self._held = ExitStack()
 
@@ -202,12 +204,13 @@ class Store(ABC):
             return Applied("", net, self._write(net, expect or {}, at))
         with journal.writing(self, net, about) as entry:
             at("prepared")
-            seconds = self._write(net, expect or {}, at)
-            at("committed")
-            # The rows are written. Where the journal's disk is full now, the entry stays "prepared", which the next
-            # start settles by the rows; it must not become "failed".
-            with suppress(OSError):
-                journal.commit(entry.id, at)
+            with undisturbed():
+                seconds = self._write(net, expect or {}, at)
+                at("committed")
+                # The rows are written. Where the journal's disk is full now, the entry stays "prepared", which the next
+                # start settles by the rows; it must not become "failed".
+                with suppress(OSError):
+                    journal.commit(entry.id, at)
         at("marked")
         return Applied(entry.id, net, seconds)
 

@@ -5,6 +5,7 @@ Stores, the journal and all who use either stand on it; it imports none of them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,13 @@ class StoreError(Exception):
         self.path = path
         self.words = words
         self.next_step = next_step
+
+
+def real_place(path: Path) -> Path:
+    """Where the links on the way lead; the path as it was given where there are none. SQLite keeps its ``-wal`` beside
+    the file itself, and what replaces a link leaves the file as it was."""
+    real = os.path.realpath(path)
+    return path if real == os.path.abspath(path) else Path(real)
 
 
 @dataclass(frozen=True, slots=True)

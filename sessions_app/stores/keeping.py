@@ -57,12 +57,14 @@ def place_of(path: Path) -> str:
     return backup_place(path, Path(), datetime.now(UTC).date()).parent.name
 
 
-def backups_due(backups: Sequence[KeptBackup], *, newest: int, oldest: datetime) -> list[KeptBackup]:
+def backups_due(backups: Sequence[KeptBackup], *, newest: int, oldest: datetime, now: datetime) -> list[KeptBackup]:
     """Those that are not kept: of each database all but the ``newest`` so many, and what was made before ``oldest``;
-    the newest one of each database always stays."""
+    the newest one of each database always stays. What was made ahead of ``now``, by a clock that was set back since,
+    counts as the oldest."""
     due = []
     seen: dict[str, int] = {}
-    for backup in sorted(backups, key=lambda backup: backup.made_at, reverse=True):
+    ahead = now + timedelta(days=1)
+    for backup in sorted(backups, key=lambda backup: (backup.made_at < ahead, backup.made_at), reverse=True):
         name = backup.path.parent.name if backup.kind != "before-restore" else f"before-restore {backup.of}"
         rank = seen[name] = seen.get(name, 0) + 1
         if rank > newest or (rank > 1 and backup.made_at < oldest):
@@ -85,8 +87,8 @@ def backup_remove(backup: KeptBackup, directory: Path) -> None:
                 folder.rmdir()
 
 
-def leftovers(directory: Path, now: datetime, patterns: Sequence[str]) -> list[Path]:
-    """Half-made files that a killed process left more than a day ago."""
+def leftovers(directory: Path, now: datetime, patterns: Sequence[str], *, folders: bool = False) -> list[Path]:
+    """Half-made files, or folders, that a killed process left more than a day ago."""
     limit = (now - timedelta(seconds=PARTIAL_SECONDS)).timestamp()
-    found = [path for pattern in patterns for path in directory.glob(pattern) if path.is_file()]
-    return [path for path in found if path.stat().st_mtime < limit]
+    found = [path for pattern in patterns for path in directory.glob(pattern)]
+    return [path for path in found if path.is_dir() == folders and path.stat().st_mtime < limit]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from .ground import StoreError
 from .storagefiles import is_storage
 
 MEMORY = ":memory:"
@@ -43,7 +45,11 @@ def discover(environ: Mapping[str, str] | None = None, home: Path | None = None)
 def stores_in(folder: Path, name: str = "opencode") -> list[Path]:
     """The databases of a client's data directory, and its storage tree."""
     storage = folder / "storage"
-    return [*databases_in(folder, name), *([storage] if is_storage(storage) else [])]
+    found = databases_in(folder, name)
+    with suppress(StoreError):  # a link in the tree: told when it is opened
+        if is_storage(storage):
+            found.append(storage)
+    return found
 
 
 def beside(folder: Path) -> list[Path]:

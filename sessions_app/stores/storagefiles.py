@@ -10,7 +10,7 @@ from typing import Any
 from sessions_app.domain.jsontext import NotJson, members, skip_space, without
 from sessions_app.domain.model import Row
 
-from .ground import Problem
+from .ground import Problem, StoreError
 
 IDS: dict[str, dict[str, str]] = {
     "message": {"id": "id", "sessionID": "session_id"},
@@ -25,8 +25,22 @@ def is_storage(path: Path) -> bool:
     return any(json_files(folder) for table in ("session", "message") for folder in folders(path / table))
 
 
+def linked(folder: Path) -> StoreError:
+    """A folder inside a tree that is a link: what is behind it was not given to us, and without it a session would
+    look as if it had lost its messages."""
+    return StoreError(
+        "not-a-store",
+        folder,
+        f"{folder.name} is a link, and links inside a storage folder are not followed.",
+        "Give the folder that holds the files themselves.",
+    )
+
+
 def json_files(folder: Path) -> list[Path]:
-    """The ``.json`` files of a folder, by name; no links, nothing where there is no such folder."""
+    """The ``.json`` files of a folder, by name; no links, nothing where there is no such folder. Raises ``StoreError``
+    where the folder itself is a link."""
+    if folder.is_symlink():
+        raise linked(folder)
     try:
         with os.scandir(folder) as entries:
             names = [
@@ -42,7 +56,9 @@ def json_files(folder: Path) -> list[Path]:
 
 
 def folders(folder: Path) -> list[Path]:
-    """The folders in a folder, by name; no links."""
+    """The folders in a folder, by name; no links. Raises ``StoreError`` where the folder itself is a link."""
+    if folder.is_symlink():
+        raise linked(folder)
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -65,6 +81,13 @@ def made(path: Path) -> Path:
     """The path, its folder made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def file_bytes(path: Path, limit: int) -> bytes | None:
+    """What is in a file, None where that is more than ``limit``. Raises ``OSError``, also where the file has become a
+    link."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        return file.read() if os.fstat(file.fileno()).st_size <= limit else None
 
 
 def stamp_of(path: Path) -> tuple[str, int, int]:

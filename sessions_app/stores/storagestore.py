@@ -25,10 +25,12 @@ from .holders import Holder, holders
 from .storagefiles import (
     IDS,
     add_problem,
+    file_bytes,
     folders,
     id_members,
     is_storage,
     json_files,
+    linked,
     made,
     number,
     parsed_row,
@@ -46,7 +48,7 @@ class StorageStore(Store):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.root = path
+        self.root = self.path
         self._index: dict[tuple[str, str], Path] | None = None
         self._strays: dict[str, list[str]] | None = None
         self._seen: dict[Path, tuple[tuple[str, int, int], Row]] = {}
@@ -106,10 +108,12 @@ class StorageStore(Store):
     def mark(self) -> Mark:
         states: dict[str, str] = {}
         for session_id, path in self._session_files().items():
-            messages = json_files(self.root / "message" / session_id)
-            files = [path, *messages]
-            for message in messages:
-                files += json_files(self.root / "part" / message.stem)
+            files = [path]
+            with contextlib.suppress(StoreError):  # a link: told when the session is read
+                messages = json_files(self.root / "message" / session_id)
+                files += messages
+                for message in messages:
+                    files += json_files(self.root / "part" / message.stem)
             states[session_id] = fingerprint(*(stamp_of(file) for file in files if file is not None))
         return Mark(states)
 
@@ -139,7 +143,7 @@ class StorageStore(Store):
             for number, change in enumerate(net):
                 self._store(change)
                 at(f"row {number}")
-        except Exception:
+        except BaseException:  # Ctrl-C too
             self.put_back(net)
             raise
         finally:
@@ -214,7 +218,10 @@ class StorageStore(Store):
         for name in (parent, row["id"]):
             if not isinstance(name, str) or not name or name.startswith(".") or "/" in name or "\0" in name:
                 raise GuardRefused([Difference(table, str(row["id"]), "", f"{name!r} cannot be a file name")])
-        return self.root / table / str(parent) / f"{row['id']}.json"
+        folder = self.root / table / str(parent)
+        if folder.is_symlink() or folder.parent.is_symlink():
+            raise linked(folder)
+        return folder / f"{row['id']}.json"
 
     def _paths(self) -> dict[tuple[str, str], Path]:
         """(table, id) -> file, for the whole tree."""
@@ -304,13 +311,14 @@ class StorageStore(Store):
     def _file_text(self, path: Path, where: str, session_id: str, problems: list[Problem]) -> str:
         """The text of a file as it is; "" where it cannot be read."""
         try:
-            if path.stat().st_size > MAX_FILE_BYTES:
+            content = file_bytes(path, MAX_FILE_BYTES)
+            if content is None:
                 add_problem(
                     problems,
                     Problem(where, f"{path.name} is too big to be read.", "corrupt-json", session_id),
                 )
                 return ""
-            text = path.read_bytes().decode("utf-8", "surrogateescape")
+            text = content.decode("utf-8", "surrogateescape")
         except OSError as error:
             add_problem(
                 problems,

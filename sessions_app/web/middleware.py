@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from time import monotonic
 
-from django.db import Error
+from django.db import Error, close_old_connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.template.loader import render_to_string
 from django.views.defaults import server_error
@@ -51,6 +51,7 @@ class BusyDatabase:
         go_on()  # SQLite was interrupted since the time is over
         if not own_database_trouble(error):
             return None
+        close_old_connections()  # one that the server has ended is of no use any more
         match = request.resolver_match
         waited = monotonic() - vars(request)["begun"]
         if match is not None and request.method in ("GET", "HEAD") and waited < AT_ONCE:

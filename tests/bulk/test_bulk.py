@@ -26,6 +26,7 @@ from sessions_app.services.bulkpreview import bulk_preview
 from sessions_app.services.bulkrun import bulk_run
 from sessions_app.services.jobs import LEASE, jobs_abandoned
 from tests.factories.corpus import NOW
+from tests.factories.killing import Killed
 
 from .store import dump
 
@@ -109,11 +110,11 @@ def test_a_killed_worker_loses_nothing_and_nothing_is_applied_twice(
         calls.append(1)
         repair = real(**options)
         if len(calls) == 3:
-            raise KeyboardInterrupt  # dies after the write, before it could be noted down
+            raise Killed  # dies after the write, before it could be noted down
         return repair
 
     monkeypatch.setattr(bulkrun, "repair_apply", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         bulk_run(job_id=batch.pk, clock=timezone.now)
     monkeypatch.setattr(bulkrun, "repair_apply", real)
 

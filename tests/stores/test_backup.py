@@ -279,8 +279,8 @@ def test_of_each_database_the_newest_backups_are_kept_and_the_last_one_for_ever(
     kept = kept_backups(folder)
 
     assert len(kept) == 8 and {one.of for one in kept} == {str(database), str(other)}
-    many = backups_due(kept, newest=5, oldest=NOW - timedelta(days=365))
-    old = backups_due(kept, newest=5, oldest=NOW - timedelta(days=3.5))
+    many = backups_due(kept, newest=5, oldest=NOW - timedelta(days=365), now=NOW)
+    old = backups_due(kept, newest=5, oldest=NOW - timedelta(days=3.5), now=NOW)
 
     assert [one.path.stem for one in many] == ["2026-11-02", "2026-11-01"]
     assert [one.path.stem for one in old] == ["2026-11-04", "2026-11-03", "2026-11-02", "2026-11-01"]

@@ -85,9 +85,13 @@ class Command(SutureCommand):
 
     def _finish(self, batch: RepairBatch, json: bool) -> int:
         with self.err.progress("Repairing", batch.total) as meter:
-            while bulk_run(job_id=batch.pk, clock=timezone.now):
-                batch.refresh_from_db()
-                meter.at(batch.done, batch.total)
+            try:
+                while bulk_run(job_id=batch.pk, clock=timezone.now):
+                    batch.refresh_from_db()
+                    meter.at(batch.done, batch.total)
+            except KeyboardInterrupt as stopped:
+                stopped.add_note(f"go on with: suture bulk-repair --resume {batch.public_id}")
+                raise
         batch.refresh_from_db()
         counts = {"repaired": batch.repaired, "skipped": batch.skipped, "failed": batch.failed}
         if json:

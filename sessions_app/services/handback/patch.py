@@ -191,10 +191,27 @@ def _value(value: object) -> str:
     if isinstance(value, bytes):
         return f"X'{value.hex()}'"
     if isinstance(value, float):
-        return {"inf": "9e999", "-inf": "-9e999"}.get(repr(value), repr(value))
+        return {"inf": "9e999", "-inf": "-9e999"}.get(repr(value)) or _real(value)
     if isinstance(value, int):
         return str(int(value))
     text = str(value)
     if _PLAIN.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
     return f"CAST(X'{text.encode('utf-8', 'surrogateescape').hex()}' AS TEXT)"
+
+
+def _real(value: float) -> str:
+    """A number that the program reads as just this one: of decimals with many digits or large exponents, older ones
+    (3.40) read the neighbour. Whole numbers, and products with powers of two, are exact."""
+    if value.is_integer() and abs(value) < 2**53:
+        return repr(value)
+    numerator, denominator = value.as_integer_ratio()
+    twos = (numerator & -numerator).bit_length() - denominator.bit_length()
+    odd, steps = numerator // (numerator & -numerator), abs(twos)
+    powers = [min(_EXACT, steps - done) for done in range(0, steps, _EXACT)]
+    factors = "".join(f" {'/' if twos < 0 else '*'} CAST({2**power} AS REAL)" for power in powers)
+    return f"(CAST({odd} AS REAL){factors})"
+
+
+_EXACT = 50
+"""A power of two so high is read exactly."""

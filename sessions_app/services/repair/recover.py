@@ -6,6 +6,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from django.db.models import Q
+
 from sessions_app import stores
 from sessions_app.models import Repair
 from sessions_app.stores.base import StoreError
@@ -26,11 +28,12 @@ def repairs_recover(*, now: datetime) -> list[str]:
 def repairs_settle(*, now: datetime, silence: timedelta = timedelta(0)) -> None:
     """Bring repairs that were left half told to what the journal says of them.
 
-    Those younger than ``silence`` are left alone: another process may be about to finish them.
+    Those younger than ``silence`` are left alone: another process may be about to finish them. Those from ahead of now
+    are as old: the clock was set back.
     """
-    old_enough = Repair.objects.filter(created_at__lte=now - silence).select_related(
-        "session__source", "source", "undoes", "batch"
-    )
+    old_enough = Repair.objects.filter(
+        Q(created_at__lte=now - silence) | Q(created_at__gte=now + silence)
+    ).select_related("session__source", "source", "undoes", "batch")
     interrupted = list(old_enough.filter(state=Repair.State.PLANNED))
     if interrupted:
         recovered = {recovery.entry.id: recovery for recovery in journal_recovered(now=now)}

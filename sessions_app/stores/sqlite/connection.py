@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sessions_app.domain.patience import go_on, over
-from sessions_app.stores.ground import ErrorKind, StoreError
+from sessions_app.stores.ground import ErrorKind, StoreError, real_place
 
 MAX_VALUE_BYTES = 512 * 1024 * 1024
 """The longest single value that is read; SQLite answers "too big" beyond it."""
@@ -78,6 +78,11 @@ _KINDS: dict[int, tuple[ErrorKind, str, str]] = {
         "Try again when the machine is less busy.",
     ),
     sqlite3.SQLITE_TOOBIG: ("too-big", "A value in the database is too big to be read.", ""),
+    sqlite3.SQLITE_IOERR_WRITE: (
+        "full",
+        "The disk did not take what was written: it is failing, or files may not grow that large (ulimit -f).",
+        "Nothing was written; make room and try again.",
+    ),
     sqlite3.SQLITE_IOERR: (
         "corrupt",
         "The disk gave an error while the database was read or written.",
@@ -90,8 +95,8 @@ def explained(error: sqlite3.Error, path: Path) -> StoreError:
     """A ``StoreError`` with the kind, the words and the next step for what SQLite says. Raises ``OutOfTime``: what it
     says is that we stopped it."""
     go_on()
-    code = getattr(error, "sqlite_errorcode", None)
-    kind, words, next_step = _KINDS.get((code or 0) & 0xFF, _named(str(error)))
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    kind, words, next_step = _KINDS.get(code) or _KINDS.get(code & 0xFF) or _named(str(error))
     return StoreError(kind, path, f"{words} (SQLite: {error})", next_step)
 
 
@@ -108,8 +113,13 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """A read-only connection; a WAL in use by a running client is read as it should be.
 
     Where the folder cannot be written and so no ``-shm`` can be made, the file is read as immutable, but only if there
-    is no ``-wal`` with changes that this would hide. Raises ``StoreError``.
+    is no ``-wal`` with changes that this would hide. What a writer that died left half written is taken back first,
+    as SQLite does for every program that may write there. Raises ``StoreError``.
     """
+    path = real_place(path)
+    if _has_content(Path(f"{path}-journal")):
+        with contextlib.suppress(sqlite3.Error):
+            _opened(path, "mode=rw").close()
     try:
         return _opened(path, "mode=ro")
     except sqlite3.OperationalError as error:

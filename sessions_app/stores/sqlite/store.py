@@ -47,7 +47,7 @@ class SqliteStore(Store):
     def __init__(self, path: Path, read_seconds: float = READ_SECONDS) -> None:
         super().__init__(path)
         self.read_seconds = read_seconds
-        self.connection, self.identity = open_identified(path)
+        self.connection, self.identity = open_identified(self.path)
         self.on_close(self.connection.close)
         try:
             self.schema: Schema = probe(self.connection)
@@ -56,14 +56,14 @@ class SqliteStore(Store):
             if not self.schema.is_opencode:
                 raise StoreError(
                     "not-a-store",
-                    path,
+                    self.path,
                     "This is a SQLite database, but not one of opencode's: it has no sessions.",
                     "Check that the right file was chosen.",
                 )
             self.problems += [Problem("schema", f"The {fault}.") for fault in self.schema.faults]
         except sqlite3.Error as error:
             self.close()
-            raise explained(error, path) from error
+            raise explained(error, self.path) from error
         except BaseException:
             self.close()
             raise
