@@ -68,7 +68,7 @@ def scan(
 def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
     """Violations of its own target that no finding explains: named after the first rule they can come from, to be done
     by hand."""
-    blocked = [finding for finding in findings if finding.severity == "blocked"]
+    blocked = [one for one in findings if one.severity == "blocked" and one.rule != "last-call-refused"]
     explained = {finding.details.get("error") for finding in blocked}
     places = {place for finding in blocked for place in (*finding.parts, *finding.messages)}
     found: dict[str, Finding] = {}
@@ -94,7 +94,7 @@ def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
         )
         found.setdefault(finding.key, finding)
     refusal = context.verdict.refusal if context.verdict else ""
-    if refusal and not any(finding.severity == "blocked" for finding in findings):
+    if refusal and not blocked:
         found[""] = _refusal(context, refusal)
     return list(found.values())
 
