@@ -15,8 +15,9 @@ from sessions_app.domain.bodies import Requests
 from sessions_app.domain.errorwords import said
 from sessions_app.domain.errorwords.recorded import errors_of
 from sessions_app.domain.locate import Answer, Location, answer, locate
-from sessions_app.domain.model import Message, StepFinishPart
+from sessions_app.domain.model import Message, ReasoningPart, Session, StepFinishPart
 from sessions_app.domain.protocols.table import About
+from sessions_app.domain.secrets import masked
 from sessions_app.domain.wire.target import Target, make_target
 from sessions_app.domain.wire.verdict import Verdict
 
@@ -48,12 +49,12 @@ _STATUS = re.compile(r"HTTP (\d{3})\b")
 @dataclass(frozen=True, slots=True)
 class LastCall:
     """What the last calls were answered with. ``rows`` are the failed rows that say the same, the newest first;
-    ``text`` is all that the newest stores of it, ``words`` the provider's own sentence in that. ``about`` and ``kind``
-    are its class (docs/contract/design.md#locate), ``faults`` the rules that it can come from, ``places`` where the
-    strongest evidence leads, [] where none does.
+    ``text`` is all that the newest stores of it, ``words`` the provider's own sentence in that, keys masked. ``about``
+    and ``kind`` are its class (docs/contract/design.md#locate), ``faults`` the rules that it can come from, ``places``
+    where the strongest evidence leads, [] where none does.
 
     ``severity`` is "blocked" where the target is still the one that said it and what it points at is still there,
-    "at-risk" where that cannot be told, "info" where the history is not at fault or what it names is gone.
+    "at-risk" where that cannot be told, "info" where the history is not at fault.
     """
 
     rows: tuple[Message, ...]
@@ -122,7 +123,7 @@ def last_calls(
             continue  # the client's own words, or a summary that its own rules speak of
         key = (heard.about, heard.kind, _faults(heard))
         groups.setdefault(key, []).append((message, text, heard))
-    found = []
+    found: list[LastCall] = []
     for rows in groups.values():
         message, text, heard = rows[0]
         if heard.about == "history" or not found:
@@ -172,8 +173,9 @@ def _last_call(
         found = [one for one in found if one.by not in ("", "recorded")]
         places = [one for one in found if one.by == found[0].by]
         gone = any(one.ids for one in heard.readings) and not any(one.by in ("violation", "id") for one in places)
-        there = current and _there(places, faults, target, own)
-        severity = "info" if gone else "blocked" if there else "at-risk"
+        fits = _fits(requests.session, places, faults)
+        there = current and fits and not gone and _there(places, faults, target, own)
+        severity = "blocked" if there else "info" if gone and row.data.get("summary") else "at-risk"
     return LastCall(
         rows=tuple(rows),
         text=text,
@@ -187,6 +189,13 @@ def _last_call(
         current=current,
         gone=gone,
     )
+
+
+def _fits(session: Session, places: Sequence[Location], faults: Iterable[str]) -> bool:
+    """A position that is said to be thinking holds thinking: rows may have changed since."""
+    if not places or places[0].by != "position" or not all(fault.startswith("thinking-") for fault in faults):
+        return True
+    return isinstance(session.part(places[0].part), ReasoningPart)
 
 
 def _there(places: Sequence[Location], faults: Iterable[str], target: Target | None, own: Verdict | None) -> bool:
@@ -205,5 +214,5 @@ def _sentence(text: str) -> str:
     """The provider's own sentence: the last line in the innermost wrapping that is more than a name and a code."""
     lines = [line.strip() for line in said(text).layers[0].text.splitlines() if line.strip()]
     plain = [line for line in lines if not _CODE.fullmatch(line)] or lines or [""]
-    words = plain[-1]
+    words = masked(plain[-1])
     return words if len(words) <= WORDS else f"{words[:WORDS].rstrip()}…"

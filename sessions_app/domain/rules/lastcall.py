@@ -147,8 +147,6 @@ def with_evidence(context: Context, findings: Sequence[Finding]) -> list[Finding
 def _kept(call: LastCall) -> list[Message]:
     """The rows that no other repair takes: the newest, as evidence; all, where the history is not at fault, since they
     are nothing to be repaired. Summaries are left to their own rules."""
-    if call.gone:
-        return []
     rows = call.rows if call.about == "not-history" else call.rows[:1]
     return [row for row in rows if not row.data.get("summary")]
 
@@ -180,29 +178,22 @@ def _causes(call: LastCall, findings: Sequence[Finding]) -> list[int]:
 
 
 def _raised(finding: Finding, call: LastCall) -> Finding:
-    """As grave as the stored refusal says, with its words where it has none of its own."""
-    if _RANK[finding.severity] <= _RANK[call.severity]:
+    """As grave as the stored refusal says, with its words, where that points right at it."""
+    parts = {place.part for place in call.places if place.part}
+    if _RANK[finding.severity] <= _RANK[call.severity] or (parts and parts.isdisjoint(finding.parts)):
         return finding
     return replace(finding, severity=call.severity, offered=False, details={**finding.details, **recorded(call)})
 
 
 def _settling(finding: Finding, settled: Sequence[Operation]) -> Finding:
-    gone = {one.message_id for one in settled}
-    choices = tuple(
-        replace(choice, operations=(*choice.operations, *(one for one in settled if not _touches(choice, one))))
-        if choice.operations and not gone.issubset(_touched(choice))
-        else choice
-        for choice in finding.choices
-    )
-    return replace(finding, choices=choices)
+    return replace(finding, choices=tuple(_also(choice, settled) for choice in finding.choices))
 
 
-def _touched(choice: Choice) -> set[str]:
-    return {one.message_id for one in choice.operations}
-
-
-def _touches(choice: Choice, operation: Operation) -> bool:
-    return operation.message_id in _touched(choice)
+def _also(choice: Choice, settled: Sequence[Operation]) -> Choice:
+    """The choice with these operations too, but for rows that it takes anyway."""
+    touched = {one.message_id for one in choice.operations}
+    more = [one for one in settled if one.message_id not in touched]
+    return replace(choice, operations=(*choice.operations, *more)) if touched and more else choice
 
 
 def _offering(finding: Finding, call: LastCall, cause: Finding) -> Finding:
