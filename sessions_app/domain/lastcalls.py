@@ -140,7 +140,8 @@ def _heard(message: Message, text: str) -> Answer | None:
     by_status = answer(f"HTTP {status}") if status else heard
     if by_status.about == "not-history":
         return by_status
-    return heard if heard.about == "generic" and status in _REFUSED else None
+    said_no = status in _REFUSED or (status is None and (message.error or {}).get("name") == "APIError")
+    return heard if heard.about == "generic" and said_no else None
 
 
 def _status(message: Message, text: str) -> int | None:

@@ -73,7 +73,7 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         "problem": problem,
         "made": made,
         "verdict": found,
-        "refused_last": _refused_last(shell["detail"], made),
+        "said": _refused_last(shell["detail"], made),
         "options": options,
         "thinking_choices": THINKING,
         "switches": _switches(request, options, made, decoded),
