@@ -7,7 +7,7 @@ An answer that began is an answer, however it ended: the provider had taken the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,8 +21,8 @@ from sessions_app.domain.secrets import masked
 from sessions_app.domain.wire.target import Target, make_target
 from sessions_app.domain.wire.verdict import Verdict
 
-MOST_ROWS = 200
-"""Failed rows at the end that are looked at."""
+MOST_ROWS = 50
+"""Failed rows at the end that are looked at; every try leaves one."""
 WORDS = 240
 """Characters of a provider's sentence that are shown."""
 UNSEEN = frozenset(
@@ -39,9 +39,12 @@ UNSEEN = frozenset(
     }
 )
 """Faults that stored rows do not show: the provider's word is the only proof."""
+GONE = "what it names is no longer stored"
 _NO_OUTPUT = frozenset({"step-start", "step-finish", "retry", "patch", "snapshot"})
 _REFUSED = frozenset({400, 413, 422})
 """Statuses that turn down the request itself, whatever the words."""
+_STORED = ("ses_", "msg_", "prt_")
+"""How ids begin that a provider has of its own for other things."""
 _CODE = re.compile(r"\w+: \S+")
 _STATUS = re.compile(r"HTTP (\d{3})\b")
 
@@ -66,10 +69,8 @@ class LastCall:
     faults: tuple[str, ...]
     places: tuple[Location, ...]
     severity: Literal["blocked", "at-risk", "info"]
-    current: bool
-    """The model that said it is the one that is called next."""
-    gone: bool
-    """It names ids that no stored row holds any more: what it spoke of is gone."""
+    doubt: str
+    """Of the history: why that cannot be told, in a few words; "" where it can."""
 
     @property
     def speaker(self) -> str:
@@ -116,9 +117,13 @@ def last_calls(
     """What the failed rows behind the last answer say, each thing once, the newest first. Of what is no fault of the
     history only the newest counts."""
     groups: dict[tuple[object, ...], list[tuple[Message, str, Answer]]] = {}
+    known: dict[tuple[str, int | None], Answer | None] = {}
     for message in unanswered(messages):
         text = "\n".join(errors_of(message.data))
-        heard = _heard(message, text)
+        status = _status(message, text)
+        if (text, status) not in known:
+            known[text, status] = _heard(message, text, status)
+        heard = known[text, status]
         if heard is None or (heard.about == "generic" and message.data.get("summary")):
             continue  # the client's own words, or a summary that its own rules speak of
         key = (heard.about, heard.kind, _faults(heard))
@@ -131,12 +136,11 @@ def last_calls(
     return found
 
 
-def _heard(message: Message, text: str) -> Answer | None:
+def _heard(message: Message, text: str, status: int | None) -> Answer | None:
     """What the row's error says; None where no provider said it."""
     heard = answer(text) if text else None
     if heard is None or heard.about not in ("generic", "store"):
         return heard
-    status = _status(message, text)
     by_status = answer(f"HTTP {status}") if status else heard
     if by_status.about == "not-history":
         return by_status
@@ -162,21 +166,18 @@ def _faults(heard: Answer) -> tuple[str, ...]:
 def _last_call(
     rows: Sequence[Message], text: str, heard: Answer, target: Target | None, requests: Requests, own: Verdict | None
 ) -> LastCall:
-    row, faults = rows[0], _faults(heard)
-    named = (row.provider, row.model)
-    current = target is not None and named in (("", ""), (target.provider, target.model))
-    places: list[Location] = []
-    severity: Literal["blocked", "at-risk", "info"] = "at-risk" if heard.about == "generic" else "info"
-    gone = False
+    row, places, doubt = rows[0], [], ""
     if heard.about == "history":
-        called = target if current else make_target(*named)
-        found = locate(text, requests.session, called, requests=requests)
+        named = (row.provider, row.model)
+        current = target is not None and named in (("", ""), (target.provider, target.model))
+        found = locate(text, requests.session, target if current else make_target(*named), requests=requests)
         found = [one for one in found if one.by not in ("", "recorded")]
         places = [one for one in found if one.by == found[0].by]
-        gone = any(one.ids for one in heard.readings) and not any(one.by in ("violation", "id") for one in places)
-        fits = _fits(requests.session, places, faults)
-        there = current and fits and not gone and _there(places, faults, target, own)
-        severity = "blocked" if there else "info" if gone and row.data.get("summary") else "at-risk"
+        doubt = _doubt(places, heard, requests.session, target, own) if current else "another model is called next"
+    severity: Literal["blocked", "at-risk", "info"] = "info"
+    if heard.about in ("history", "generic"):
+        over = doubt == GONE and bool(row.data.get("summary"))
+        severity = "info" if over else "at-risk" if doubt or heard.about == "generic" else "blocked"
     return LastCall(
         rows=tuple(rows),
         text=text,
@@ -184,31 +185,37 @@ def _last_call(
         about=heard.about,
         kind=heard.kind,
         next=heard.next,
-        faults=faults,
+        faults=_faults(heard),
         places=tuple(places),
         severity=severity,
-        current=current,
-        gone=gone,
+        doubt=doubt,
     )
 
 
-def _fits(session: Session, places: Sequence[Location], faults: Iterable[str]) -> bool:
-    """A position that is said to be thinking holds thinking: rows may have changed since."""
-    if not places or places[0].by != "position" or not all(fault.startswith("thinking-") for fault in faults):
-        return True
-    return isinstance(session.part(places[0].part), ReasoningPart)
-
-
-def _there(places: Sequence[Location], faults: Iterable[str], target: Target | None, own: Verdict | None) -> bool:
-    """What the words point at is still there: a computed violation, else what an id or an exact position names, unless
-    the history as it is sent now is seen to keep the rule. It is not seen where the words are those of another protocol
-    than the one that was judged, or where it is only doubtful there."""
-    if not places or (places[0].by == "position" and not places[0].exact):
-        return False
-    first = places[0]
+def _doubt(
+    places: Sequence[Location], heard: Answer, session: Session, target: Target | None, own: Verdict | None
+) -> str:
+    """Why what the words point at may not be there any more, "" where it is: a computed violation, else what an id or
+    an exact position names, unless the history as it is sent now is seen to keep the rule. That is not seen of rules
+    that rows do not show, of words that are no known rule's and another protocol's, and of what is only doubtful."""
+    if not places or places[0].by == "position":
+        if any(not name.startswith(_STORED) for one in heard.readings for name in one.ids):
+            return GONE
+        if not places:
+            return "it does not say where"
+    first, faults = places[0], _faults(heard)
+    if first.by == "violation":
+        return ""
+    other = all(fault.startswith("thinking-") for fault in faults) and not isinstance(
+        session.part(first.part), ReasoningPart
+    )
+    if first.by == "position" and (other or not first.exact):
+        return "something else stands there now"
     doubtful = {warning.rule for warning in own.warnings} if own else set()
-    foreign = bool(first.protocol) and target is not None and first.protocol != target.protocol
-    return first.by == "violation" or foreign or not UNSEEN.isdisjoint(faults) or not doubtful.isdisjoint(first.rules)
+    foreign = bool(first.protocol) and not first.rules and target is not None and first.protocol != target.protocol
+    if foreign or not UNSEEN.isdisjoint(faults) or not doubtful.isdisjoint(first.rules):
+        return ""
+    return "as it is sent now the history keeps this rule: an older client sent it otherwise, or it was changed since"
 
 
 def _sentence(text: str) -> str:

@@ -56,9 +56,8 @@ def _summary(call: LastCall) -> str:
     again = f", {len(call.rows)} times in a row" if len(call.rows) > 1 else ""
     said = f": “{call.words}”"
     if call.about == "history":
-        since = "; what it names is no longer stored" if call.gone else ""
-        since = since or ("" if call.current else "; another model is called next")
-        return f"{who} refused the last call{again}{since}{said}"
+        doubt = f" ({call.doubt})" if call.doubt else ""
+        return f"{who} refused the last call{again}{said}{doubt}"
     if call.about == "generic":
         return f"{who} refused the last call{again} and does not say why{said}"
     what = "a setting of the request" if call.about == "setting" else _KINDS.get(call.kind, "something else")

@@ -83,7 +83,7 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
         if message.id not in sealed or not message.is_assistant:
             continue
         same = context.same_model(message)
-        told = recorded(call) if call and same else {}
+        told = recorded(call) if call and same and context.same_model(call.rows[0]) else {}
         refusal = context.refusal(messages=[message], parts=sealed[message.id])
         yield context.finding(
             f"{message.id} holds encrypted reasoning that only the account, key and route that made it can read"
@@ -95,7 +95,7 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
             ),
             messages=[message],
             parts=sealed[message.id],
-            severity=("blocked" if call and call.current else "at-risk") if told else "info",
+            severity="blocked" if told else "info",
             refusal=None if told else refusal,
             details={
                 "not_checkable": "no row tells which account made it",
