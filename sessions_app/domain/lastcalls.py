@@ -119,7 +119,7 @@ def last_calls(
     groups: dict[tuple[object, ...], list[tuple[Message, str, Answer]]] = {}
     known: dict[tuple[str, int | None], Answer | None] = {}
     for message in unanswered(messages):
-        text = "\n".join(errors_of(message.data))
+        text = "\n".join(errors_of(message.data)) or _name(message)
         status = _status(message, text)
         if (text, status) not in known:
             known[text, status] = _heard(message, text, status)
@@ -138,14 +138,19 @@ def last_calls(
 
 def _heard(message: Message, text: str, status: int | None) -> Answer | None:
     """What the row's error says; None where no provider said it."""
-    heard = answer(text) if text else None
-    if heard is None or heard.about not in ("generic", "store"):
+    name = _name(message)
+    heard = answer(text)
+    if heard.about not in ("generic", "store"):
         return heard
-    by_status = answer(f"HTTP {status}") if status else heard
-    if by_status.about == "not-history":
-        return by_status
-    said_no = status in _REFUSED or (status is None and (message.error or {}).get("name") == "APIError")
+    for other in (answer(name), answer(f"HTTP {status}")):
+        if other.about in ("history", "not-history"):
+            return other
+    said_no = status in _REFUSED or (status is None and name == "APIError")
     return heard if heard.about == "generic" and said_no else None
+
+
+def _name(message: Message) -> str:
+    return str((message.error or {}).get("name", ""))
 
 
 def _status(message: Message, text: str) -> int | None:

@@ -198,6 +198,12 @@ def test_an_error_of_the_client_itself_is_no_word_of_a_provider() -> None:
     assert CODE not in codes(V1(CHAT).user("a").assistant("ok").user("b").assistant(error=error).decoded())
 
 
+def test_the_clients_name_of_an_error_is_heard_where_its_words_say_nothing() -> None:
+    error = {"name": "ContextOverflowError", "data": {"message": "failed"}}
+    session = V1(CLAUDE).user("a").assistant("ok").user("b").assistant(error=error).decoded()
+    assert told(session) == [("at-risk", "history", "")] and "context-overflow" in codes(session)
+
+
 def test_keys_in_the_providers_words_are_masked() -> None:
     words = "Incorrect API key provided: sk-proj-abcdefghijklmnop1234567890"
     session = V1(RESPONSES).user("a").assistant(error=refused(words, 401)).decoded()
