@@ -29,6 +29,7 @@ from tests.factories.sessions import (
     finish,
     found,
     message_ids,
+    planned,
     reasoning,
     repaired,
     scanned,
@@ -114,6 +115,15 @@ def test_the_repair_of_the_cause_takes_the_stored_refusal_with_it() -> None:
 def test_asking_for_the_refusal_alone_repairs_its_cause() -> None:
     after = repaired(report("recorded-refusal-signature.json"), rules=[CODE])
     assert after.part("prt_0002_02") is None and "msg_0007" not in message_ids(after)
+
+
+def test_a_cause_that_is_left_alone_on_request_is_not_repaired_by_way_of_the_refusal() -> None:
+    session = report("recorded-refusal-signature.json")
+    assert CODE in codes(repaired_once(session, {"thinking-stale": "none"}))
+
+
+def repaired_once(session: Session, choices: dict[str, str]) -> Session:
+    return dialects.applied(session, planned(session, safety="lossy", choices=choices).changes)
 
 
 def test_the_user_may_drop_the_refusal_only() -> None:

@@ -47,7 +47,7 @@ def find(context: Context) -> Iterator[Finding]:
             severity=call.severity,
             details=_details(call),
             also=call.next,
-            safety=None if len(choices) > 1 else "manual",
+            safety=None if len(choices) > 1 and call.severity == "blocked" else "manual",
         )
 
 
@@ -196,9 +196,10 @@ def _also(choice: Choice, settled: Sequence[Operation]) -> Choice:
 
 
 def _offering(finding: Finding, call: LastCall, cause: Finding) -> Finding:
-    """The finding of the refusal, with the choices of its cause in front of its own."""
+    """The finding of the refusal, with the choices of its cause in front of its own; open, since the cause is repaired
+    where it is not left alone on request."""
     if finding.rule != CODE or finding.details.get("error") != call.text or not cause.choices:
         return finding
     own = [choice for choice in finding.choices if choice.name == "drop"]
     details = {**finding.details, "cause": cause.rule}
-    return replace(finding, choices=(*cause.choices, *own), safety=cause.safety, details=details)
+    return replace(finding, choices=(*cause.choices, *own), safety=cause.safety, details=details, offered=True)
