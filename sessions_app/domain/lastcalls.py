@@ -1,5 +1,5 @@
 """What providers last said to a session, out of its own rows: the stored errors that no answer followed
-(docs/contract/rules.md#2.34).
+(docs/contract/rules.md#2.38).
 
 An answer that began is an answer, however it ended: the provider had taken the request.
 """

@@ -1,4 +1,4 @@
-"""The refusal that the session itself stores is evidence (docs/contract/rules.md#2.34)."""
+"""The refusal that the session itself stores is evidence (docs/contract/rules.md#2.38)."""
 
 from __future__ import annotations
 
