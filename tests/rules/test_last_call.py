@@ -251,8 +251,9 @@ def test_an_image_that_was_refused_is_replaced_by_a_note() -> None:
 def test_a_failed_v2_turn_is_read_from_its_row_and_settled_in_it(generation: int) -> None:
     thought = {"type": "reasoning", "text": "t", "time": {"created": 1, "completed": 2}}
     state = {"signature": SIGNED}
-    thought |= {"providerMetadata": {"anthropic": state}} if generation == 1 else {"state": state}
-    history = V2(CLAUDE_THINKING, generation).user("a").assistant(thought, {"type": "text", "text": "ok"}).user("b")
+    thought |= {"id": "r1", "providerMetadata": {"anthropic": state}} if generation == 1 else {"state": state}
+    words = {"type": "text", "text": "ok", **({"id": "t1"} if generation == 1 else {})}
+    history = V2(CLAUDE_THINKING, generation).user("a").assistant(thought, words).user("b")
     body = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": BAD_SIGNATURE}})
     error = {"type": "unknown", "message": f"Provider request failed with HTTP 400: {body}"}
     session = history.assistant(error=error, finish="error").decoded()
