@@ -77,6 +77,7 @@ def _detail(detail: SessionDetail) -> dict[str, Any]:
     return {
         **{name: getattr(detail.row, name) for name in SessionRow.__dataclass_fields__},
         "source_path": detail.source_path,
+        "last_call": detail.last_call,
         "verdicts": list(detail.verdicts),
         "children": [child.id for child in detail.children],
         "parent_id": detail.parent.id if detail.parent else None,

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from sessions_app.domain.bodies import body as lowered_body
+from sessions_app.domain.bodies import Requests
 from sessions_app.domain.errorwords import Said, known, normalised, read, said
 from sessions_app.domain.errorwords.classes import next_step
 from sessions_app.domain.errorwords.envelopes import READ_LIMIT
 from sessions_app.domain.errorwords.reading import Place, Pointer, ids, places
 from sessions_app.domain.errorwords.recorded import errors_of, same_words
+from sessions_app.domain.judging import judged_requests
 from sessions_app.domain.model import Session, ToolPart
 from sessions_app.domain.protocols import judge
 from sessions_app.domain.protocols.table import About
@@ -60,6 +61,8 @@ class Location:
     by: str = ""
     about: About = "history"
     kind: str = ""
+    exact: bool = False
+    """By position: the request has a block at just this place, not only around it."""
 
 
 _STORED = Location((), (), "The session stores these words as the error of this message.", about="generic")
@@ -89,7 +92,12 @@ def answer(text: str) -> Answer:
 
 
 def locate(
-    text: str, session: Session | None = None, target: Target | None = None, *, searching: bool = False
+    text: str,
+    session: Session | None = None,
+    target: Target | None = None,
+    *,
+    searching: bool = False,
+    requests: Requests | None = None,
 ) -> list[Location]:
     """Readings of an error text that are about the request, the likeliest first; [] where it says nothing that is known
     and points at nothing.
@@ -97,7 +105,8 @@ def locate(
     With a session each reading is resolved to the message and part at fault, if that can be told; any text leads to the
     message that stores the same words as its error. ``target`` is who was called; default: the session's own, in the
     protocol that the text speaks. ``searching``: many sessions are looked through for the one that the text is about,
-    so that a position, which every session has, or a fault with other ids leads nowhere.
+    so that a position, which every session has, or a fault with other ids leads nowhere. ``requests``: the session's,
+    as they are judged, where somebody has them already.
     """
     heard = said(text)
     every = list(_readings(heard))
@@ -107,7 +116,8 @@ def locate(
     message, stored = _recorded(heard, session)
     if stored and not readings:  # what was pasted says nothing; what is stored beside it may say more
         readings = [reading for reading in _readings(said(stored)) if reading.about in ("history", "setting")]
-    found = [place for reading in readings for place in _resolved(reading, heard, session, target, searching)]
+    made = requests or judged_requests(session, target)
+    found = [place for reading in readings for place in _resolved(reading, heard, made, target, searching)]
     if message:
         same = readings or every[:1] or [_STORED]
         found += [replace(reading, message=message, part="", by="recorded") for reading in same]
@@ -173,13 +183,14 @@ def _fitting(places: list[Place], protocol: str) -> Place | None:
 
 
 def _resolved(
-    reading: Location, text: Said, session: Session, target: Target | None, searching: bool
+    reading: Location, text: Said, requests: Requests, target: Target | None, searching: bool
 ) -> list[Location]:
     """The reading at the places that the strongest evidence leads to: a violation, else an id, else the position."""
+    session = requests.session
     if reading.pointer[:1] == ("rows",):
         return [_row(reading, session)]
     called = _called(reading, session, target)
-    body = _body(session, called) if called else None
+    body = _body(requests, called) if called else None
     holders = list(_holders(session, reading.ids))
     at = None
     if body is not None and called is not None:
@@ -201,7 +212,10 @@ def _resolved(
     if holders:
         there = [origin for origin in holders if at and origin.part and origin == at] or holders
         return [replace(reading, message=origin.message, part=origin.part, by="id") for origin in there]
-    return [replace(reading, message=at.message, part=at.part, by="position") if at else reading]
+    if at is None or body is None:
+        return [reading]
+    exact = _exists(body.body, reading.pointer)
+    return [replace(reading, message=at.message, part=at.part, by="position", exact=exact)]
 
 
 def _recorded(text: Said, session: Session) -> tuple[str, str]:
@@ -223,9 +237,9 @@ def _called(reading: Location, session: Session, target: Target | None) -> Targe
     return default_target(session, cast(ProtocolName, reading.protocol))
 
 
-def _body(session: Session, target: Target) -> Body | None:
+def _body(requests: Requests, target: Target) -> Body | None:
     try:
-        return lowered_body(session, target, repairs=False, next_prompt="continue")
+        return requests.body(target)
     except LoweringError:
         return None
 

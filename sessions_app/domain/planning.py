@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sessions_app.domain.collector import undisturbed
-from sessions_app.domain.judging import judged_requests, verdict, verdict_on
+from sessions_app.domain.judging import judged_requests, verdict_on
 from sessions_app.domain.wire.lowered import Body, LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict
@@ -303,6 +303,19 @@ class Preview:
     findings_after: tuple[Finding, ...]
     requests: Requests
     """What ``verdict_after`` judged; the verdicts of other protocols on ``after`` cost less with it."""
+    refused_before: bool = False
+    refused_after: bool = False
+    """The session stores that its own provider refused the last call."""
+
+    @property
+    def accepted_before(self) -> bool | None:
+        """Whether the own provider takes it, for all that is known; None where no target is known."""
+        return None if self.verdict_before is None else self.verdict_before.accepted and not self.refused_before
+
+    @property
+    def accepted_after(self) -> bool | None:
+        """As ``accepted_before``, after the plan."""
+        return None if self.verdict_after is None else self.verdict_after.accepted and not self.refused_after
 
 
 @undisturbed
@@ -312,15 +325,19 @@ def preview(session: Session, plan: Plan, target: Target | None = None, facts: F
     after = applied(session, plan.changes)
     requests = judged_requests(after, goal)
     judged = verdict_on(requests, goal) if goal else None
+    then = Context(after, goal, facts, own=judged, requests=requests)
+    now = Context(session, goal, facts)
     return Preview(
         rows=plan.changes,
         body_before=_body(session, goal),
         body_after=_body(after, goal),
-        verdict_before=verdict(session, goal) if goal else None,
+        verdict_before=now.verdict,
         verdict_after=judged,
         after=after,
-        findings_after=tuple(find_all(Context(after, goal, facts, own=judged, requests=requests))),
+        findings_after=tuple(find_all(then)),
         requests=requests,
+        refused_before=any(call.severity != "info" for call in now.last_calls),
+        refused_after=any(call.severity != "info" for call in then.last_calls),
     )
 
 

@@ -14,7 +14,7 @@ from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .model import ReasoningPart, Session
 from .rowcodec import as_json
-from .rules import REGISTRY, Context, Facts, Finding, find_all, refused
+from .rules import REGISTRY, Context, Facts, Finding, find_all, lastcall, refused
 
 type Health = Literal["blocked", "at-risk", "healthy", "unreadable"]
 
@@ -33,6 +33,23 @@ class SessionScan:
     verdicts: Mapping[ProtocolName, Verdict]
     health: Health
     reasons: tuple[str, ...] = ()
+
+    @property
+    def last_call(self) -> Finding | None:
+        """What the last call was answered with, where that was no answer; the gravest."""
+        found = [finding for finding in self.findings if finding.rule == lastcall.CODE]
+        return min(found, key=lambda finding: _RANK[finding.severity], default=None)
+
+    @property
+    def rejected_by(self) -> list[ProtocolName]:
+        """The protocols that would refuse the next request, and the own one where it refused the last."""
+        own = self.target.protocol if self.target and self.refused_last else None
+        return [one for one, verdict in self.verdicts.items() if not verdict.accepted or one == own]
+
+    @property
+    def refused_last(self) -> bool:
+        """The last word of the provider was no, and the history may be why."""
+        return self.last_call is not None and self.last_call.severity != "info"
 
     @property
     def own(self) -> Verdict | None:
@@ -61,14 +78,17 @@ def scan(
     findings += unexplained(context, findings)
     others = _other_models(session, goal, thinking) if goal else []
     places = _refused_places(judged, findings)
+    called = goal.protocol if goal else None
     health, reasons = _health(findings, judged.get(goal.protocol) if goal else None, others)
-    return SessionScan(goal, tuple(_reactions(finding, places) for finding in findings), judged, health, reasons)
+    return SessionScan(
+        goal, tuple(_reactions(finding, places, called) for finding in findings), judged, health, reasons
+    )
 
 
 def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
     """Violations of its own target that no finding explains: named after the first rule they can come from, to be done
     by hand."""
-    blocked = [finding for finding in findings if finding.severity == "blocked"]
+    blocked = [one for one in findings if one.severity == "blocked" and one.rule != lastcall.CODE]
     explained = {finding.details.get("error") for finding in blocked}
     places = {place for finding in blocked for place in (*finding.parts, *finding.messages)}
     found: dict[str, Finding] = {}
@@ -94,7 +114,7 @@ def unexplained(context: Context, findings: Sequence[Finding]) -> list[Finding]:
         )
         found.setdefault(finding.key, finding)
     refusal = context.verdict.refusal if context.verdict else ""
-    if refusal and not any(finding.severity == "blocked" for finding in findings):
+    if refusal and not blocked:
         found[""] = _refusal(context, refusal)
     return list(found.values())
 
@@ -166,13 +186,16 @@ def _refused_places(judged: Mapping[ProtocolName, Verdict], findings: Iterable[F
     }
 
 
-def _reactions(finding: Finding, refused_at: _Places) -> Finding:
+def _reactions(finding: Finding, refused_at: _Places, own: ProtocolName | None) -> Finding:
     """With the protocols that refuse the session right there, and those that take it: poison for one, harmless for
-    another."""
+    another. Where the session stores the refusal, its ``own`` protocol refuses."""
     if not finding.parts and not finding.messages:
         return finding
+    if finding.details.get("class", "history") != "history":
+        return finding
+    said_no = {own} if finding.details.get("certainty") == "recorded" and finding.severity != "info" else set()
     places = [(finding.rule, place) for place in (*finding.parts, *finding.messages)]
-    refusing = [protocol for protocol, refused in refused_at.items() if not refused.isdisjoint(places)]
+    refusing = [one for one, refused in refused_at.items() if one in said_no or not refused.isdisjoint(places)]
     accepting = [protocol for protocol in refused_at if protocol not in refusing]
     return replace(finding, details={**finding.details, "refused_by": refusing, "accepted_by": accepting})
 
@@ -185,6 +208,7 @@ def as_document(session: Session, result: SessionScan) -> dict[str, Any]:
         "health": result.health,
         "reasons": list(result.reasons),
         "target": _target(result.target),
+        "last_call": _last_call(result.last_call),
         "findings": [_finding(finding) for finding in result.findings],
         "verdicts": {
             protocol: _verdict(result.verdicts[protocol]) for protocol in PROTOCOLS if protocol in result.verdicts
@@ -201,6 +225,13 @@ def _target(target: Target | None) -> dict[str, str] | None:
         "model": target.model,
         "thinking": target.thinking,
     }
+
+
+def _last_call(finding: Finding | None) -> dict[str, Any] | None:
+    if finding is None:
+        return None
+    told = as_json(finding.details)
+    return {name: told[name] for name in ("class", "kind", "words", "model")} | {"finding": finding.key}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

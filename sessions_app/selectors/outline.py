@@ -67,6 +67,8 @@ class Fault:
     """Index of the part in the session, for the rail."""
     turn: int
     ignored: Ignored | None = None
+    said: str = ""
+    """The provider's words, where the session itself stores them as its refusal."""
 
     @property
     def note(self) -> bool:
@@ -349,7 +351,14 @@ def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fa
             position=max(position, 0),
             turn=places[at][0] if at else 0,
             ignored=ignored.get(finding.key),
+            said=_said(finding),
         )
+
+
+def _said(finding: Finding) -> str:
+    told = finding.details
+    refused = told.get("certainty") == "recorded" and told.get("class", "history") in ("history", "generic")
+    return str(told.get("words") or told.get("error", "")) if refused and finding.severity != "info" else ""
 
 
 def _with_faults(turns: tuple[TurnHead, ...], faults: tuple[Fault, ...]) -> tuple[TurnHead, ...]:

@@ -14,6 +14,7 @@ from sessions_app.models import Finding, Message, Part, Repair, Session, Source,
 
 from .counts import by_health, matching
 from .filters import SessionFilter
+from .lastcall import LastCall, last_call
 from .paging import Page, paged
 
 __all__ = [
@@ -168,6 +169,7 @@ class SessionDetail:
     """Findings that a safe repair takes away."""
     safe_blocking: int
     """Of these, the ones that block."""
+    last_call: LastCall | None = None
 
     @property
     def own_verdict(self) -> Verdict | None:
@@ -277,6 +279,7 @@ def session_detail(session_id: int) -> SessionDetail | None:
         repair_count=Repair.objects.filter(session=session_id).count(),
         safe_count=safe.count(),
         safe_blocking=safe.filter(severity="blocked").count(),
+        last_call=last_call(session_id),
     )
 
 

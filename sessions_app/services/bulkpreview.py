@@ -177,8 +177,8 @@ def _planned_sample(bench: Bench, number: int, name: str) -> Sample:
         operations=tuple(dict.fromkeys(operation.why for operation in plan.operations if operation.why)),
         changes=len(plan.changes),
         diffs=tuple(row_diff(change) for change in plan.changes[:EXAMPLES]),
-        accepted_before=seen.verdict_before.accepted if seen.verdict_before else None,
-        accepted_after=seen.verdict_after.accepted if seen.verdict_after else None,
+        accepted_before=seen.accepted_before,
+        accepted_after=seen.accepted_after,
         warning=bench.warning,
     )
 

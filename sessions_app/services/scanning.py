@@ -64,7 +64,7 @@ def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan
         session.health = Session.Health(result.health)
         session.health_rank = Session.RANK[session.health]
         session.reasons = values.plain(result.reasons)
-        session.rejected_by = [protocol for protocol, verdict in result.verdicts.items() if not verdict.accepted]
+        session.rejected_by = result.rejected_by
         session.target = target_document(result.target) if result.target is not None else {}
         session.scanned_at, session.scanned_hash, session.rules_version = (
             now,

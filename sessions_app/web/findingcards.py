@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.domain.rules.lastcall import CODE
 from sessions_app.models import Verdict
 from sessions_app.ruletexts import rule_texts, rule_title
+from sessions_app.selectors.lastcall import LastCall
 from sessions_app.selectors.outline import Ignored
 from sessions_app.selectors.timeline import Fault
 from sessions_app.web import present
@@ -78,6 +80,8 @@ class FindingCard:
 REJECTS = present.Look("blocked", "Rejects", "blocked")
 REJECTS_OTHERWISE = present.Look("blocked", "Rejects, for another reason", "unknown")
 WARNS = present.Look("risk", "May reject", "risk")
+FAILED_LAST = present.Look("risk", "Refused the last call, not for the history", "unknown")
+REFUSED_LAST = present.Look("blocked", "Refused the last call", "blocked")
 ACCEPTS = present.Look("healthy", "Accepts", "healthy")
 
 
@@ -96,13 +100,17 @@ class Answer:
 ANSWER_WORDS = 5
 
 
-def answers(verdicts: Iterable[Verdict], payload_url: str) -> list[Answer]:
-    """Every protocol's verdict, each with the way to what it would be sent."""
-    return [_answer(verdict, payload_url) for verdict in verdicts]
+def answers(verdicts: Iterable[Verdict], payload_url: str, last_call: LastCall | None = None) -> list[Answer]:
+    """Every protocol's verdict, each with the way to what it would be sent; of the own one, what it said to the last
+    call, where that was no."""
+    return [_answer(verdict, payload_url, last_call if verdict.own else None) for verdict in verdicts]
 
 
-def _answer(verdict: Verdict, payload_url: str) -> Answer:
+def _answer(verdict: Verdict, payload_url: str, last_call: LastCall | None) -> Answer:
     url = f"{payload_url}?protocol={verdict.protocol}"
+    if verdict.accepted and last_call is not None:
+        look = REFUSED_LAST if last_call.counts else FAILED_LAST
+        return Answer(verdict.protocol, url, verdict.own, (look,), (last_call.words,))
     if verdict.accepted:
         return Answer(verdict.protocol, url, verdict.own, (ACCEPTS,), ())
     errors = [str(violation["error"]) for violation in verdict.violations[:ANSWER_WORDS]]
@@ -115,11 +123,13 @@ def finding_cards(
     faults: Iterable[Fault], verdicts: Sequence[Verdict], all_faults: Iterable[Fault]
 ) -> list[FindingCard]:
     """Cards of ``faults``; ``all_faults`` are the session's, which tell whose a refused part is."""
-    claimed = {(fault.rule, part) for fault in all_faults for part in fault.parts}
-    return [_card(fault, verdicts, claimed) for fault in faults]
+    every = list(all_faults)
+    claimed = {(fault.rule, part) for fault in every for part in fault.parts}
+    refused = any(fault.said for fault in every if fault.rule == CODE)
+    return [_card(fault, verdicts, claimed, refused) for fault in faults]
 
 
-def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed) -> FindingCard:
+def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed, refused: bool) -> FindingCard:
     text = rule_texts().get(fault.rule)
     return FindingCard(
         key=fault.key,
@@ -135,14 +145,17 @@ def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed) -> Findin
         safety=fault.safety,
         parts=fault.parts,
         messages=fault.messages,
-        reactions=tuple(_reaction(fault, verdict, claimed) for verdict in verdicts),
+        reactions=tuple(_reaction(fault, verdict, claimed, refused) for verdict in verdicts),
         at=fault.at,
         number=fault.number,
         ignored=fault.ignored,
     )
 
 
-def _reaction(fault: Fault, verdict: Verdict, claimed: Claimed) -> Reaction:
+def _reaction(fault: Fault, verdict: Verdict, claimed: Claimed, refused: bool) -> Reaction:
+    """``refused``: the own provider said no to the last call."""
+    if verdict.own and fault.said:
+        return Reaction(verdict.protocol, REFUSED_LAST, fault.said, certainty="stored in the session", own=True)
     for look, violations in ((REJECTS, verdict.violations), (WARNS, verdict.warnings)):
         for violation in violations:
             if _concerns(fault, violation, claimed):
@@ -156,7 +169,8 @@ def _reaction(fault: Fault, verdict: Verdict, claimed: Claimed) -> Reaction:
                 )
     if verdict.refusal:
         return Reaction(verdict.protocol, REJECTS, verdict.refusal, own=verdict.own)
-    return Reaction(verdict.protocol, ACCEPTS if verdict.accepted else REJECTS_OTHERWISE, own=verdict.own)
+    takes = verdict.accepted and not (verdict.own and refused)
+    return Reaction(verdict.protocol, ACCEPTS if takes else REJECTS_OTHERWISE, own=verdict.own)
 
 
 def _concerns(fault: Fault, violation: dict[str, Any], claimed: Claimed) -> bool:

@@ -135,6 +135,7 @@ CHANGE: dict[str, Look] = {
 CHECK: dict[str, Look] = {
     "accepted": Look("healthy", "Accepted", "healthy"),
     "rejected": Look("blocked", "Rejected", "blocked"),
+    "refused-last": Look("blocked", "Refused at the last call", "blocked"),
     "fails": Look("blocked", "Fails", "blocked"),
     "may-fail": Look("risk", "May fail", "risk"),
 }

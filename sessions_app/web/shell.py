@@ -93,12 +93,7 @@ def _sentence(detail: SessionDetail) -> str:
         return row.error
     if row.health == "not-scanned":
         return "Not scanned yet, so nothing is known about it."
-    own = detail.own_verdict
-    sentences = []
-    if own is not None:
-        name = present.PROTOCOL.get(own.protocol, own.protocol)
-        sentences.append(f"{name} {'accepts' if own.accepted else 'will reject'} the next message.")
-    sentences.append(_others(detail.verdicts))
+    sentences = _verdict_words(detail)
     if detail.safe_count and row.blocked + row.at_risk:
         left = row.blocked + row.at_risk - detail.safe_count
         which = "All of it" if left <= 0 else f"{detail.safe_count} of {row.blocked + row.at_risk} findings"
@@ -106,6 +101,17 @@ def _sentence(detail: SessionDetail) -> str:
     if row.blocked and not detail.safe_blocking:
         sentences.append("What blocks it needs a choice of yours.")
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _verdict_words(detail: SessionDetail) -> list[str]:
+    """What the own provider does; where it said no to the last call, that, and not what is computed for the next."""
+    own = detail.own_verdict
+    if detail.last_call is not None and (own is None or own.accepted):
+        return [f"{detail.last_call.summary}."]
+    if own is None:
+        return [_others(detail.verdicts)]
+    name = present.PROTOCOL.get(own.protocol, own.protocol)
+    return [f"{name} {'accepts' if own.accepted else 'will reject'} the next message.", _others(detail.verdicts)]
 
 
 def _others(verdicts: tuple[Verdict, ...]) -> str:

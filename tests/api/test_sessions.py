@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +13,7 @@ from django.test import Client
 
 from sessions_app.models import Session
 from tests.factories.corpus import attached, copied, session_of
-from tests.paths import CORPUS
+from tests.paths import CORPUS, REPORTS
 
 pytestmark = pytest.mark.django_db
 
@@ -175,3 +176,14 @@ def test_a_filter_mistyped_is_refused_with_what_was_probably_meant(api: Client, 
         refused = api.get(f"/api/v1/{address}?{query}")
         assert (refused.status_code, refused["content-type"]) == (422, "application/problem+json")
         assert told in refused.json()["detail"]
+
+
+def test_a_session_says_what_its_last_call_was_answered_with(api: Client, tmp_path: Path) -> None:
+    path = Path(shutil.copyfile(REPORTS / "recorded-refusal-signature.json", tmp_path / "one.json"))
+    session = Session.objects.get(source=attached(path))
+    detail = api.get(f"/api/v1/sessions/{session.pk}").json()
+    last = detail["last_call"]
+    assert (last["about"], last["kind"], last["counts"]) == ("history", "", True)
+    assert last["words"] == "messages.1.content.0: Invalid `signature` in `thinking` block"
+    assert detail["rejected_by"] == ["anthropic-messages"] and detail["health"] == "blocked"
+    assert api.get(f"/api/v1/sessions/{session_of('clean', tmp_path / 'clean').pk}").json()["last_call"] is None

@@ -320,11 +320,25 @@ def test_an_export_file_is_repaired_in_place_and_undone(suture, tmp_path):
     assert suture("export", path).out == before
 
 
-def test_only_the_named_rule_is_repaired(suture, poisoned):
-    run = suture("repair", poisoned, "--rule", "empty-message", "--json")
+def test_only_the_named_rule_is_repaired(suture, tmp_path):
+    """Of two empty rows with the provider's refusal the older goes; the newest is evidence, whatever is named."""
+    path = Path(shutil.copy(REPORTS / "recorded-refusal-signature.json", tmp_path / "rows.json"))
+
+    run = suture("repair", path, "--rule", "empty-message", "--json")
 
     assert run.json["sessions"][0]["rules"] == ["empty-message"]
-    assert suture("scan", poisoned).code == 1
+    assert run.json["sessions"][0]["changes"] == 1
+    assert suture("scan", path).code == 1
+
+
+def test_a_stored_refusal_is_told_in_words_and_for_programs(suture):
+    path = REPORTS / "recorded-refusal-signature.json"
+    words = "messages.1.content.0: Invalid `signature` in `thinking` block"
+    told = suture("scan", path)
+    (document,) = suture("scan", path, "--json").json["sessions"]
+
+    assert told.code == 1 and words in told.out and "accepts" not in told.out
+    assert (document["last_call"]["class"], document["last_call"]["words"]) == ("history", words)
 
 
 def test_dedupe_is_that_service_alone(suture, poisoned):

@@ -132,7 +132,7 @@ def test_a_form_is_built_from_the_repairs_that_are_chosen(admin: Client, data_di
     assert all(content(answer) for answer in (other, named, left))
 
     assert (other["Suture-Health"], other["Suture-Repairs"]) == ("blocked", "")
-    assert (named["Suture-Health"], named["Suture-Repairs"]) == ("at-risk", "duplicate-call-id-in-message")
+    assert (named["Suture-Health"], named["Suture-Repairs"]) == ("healthy", "duplicate-call-id-in-message")
     assert left["Suture-Health"] == "blocked"
 
 

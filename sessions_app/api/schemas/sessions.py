@@ -89,10 +89,23 @@ class VerdictOut(Schema):
     not_checkable: list[str]
 
 
+class LastCallOut(Schema):
+    """What the last call was answered with, where that was no answer."""
+
+    finding: str = Field(description="key of the finding last-call-refused")
+    summary: str
+    words: str = Field(description="the provider's own sentence")
+    about: Literal["history", "setting", "not-history", "generic"] = Field(description="the class of what it says")
+    kind: str = Field(description="of not-history: limit, billing, login, network or model")
+    model: str = Field(description="PROVIDER/MODEL that was called")
+    counts: bool = Field(description="the history may be why, so it counts for health")
+
+
 class SessionDetailOut(SessionOut):
     """A session with its verdicts and relatives."""
 
     source_path: str
+    last_call: LastCallOut | None = Field(description="null where the last call was answered")
     verdicts: list[VerdictOut]
     children: list[int]
     parent_id: int | None

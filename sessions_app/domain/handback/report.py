@@ -15,7 +15,7 @@ from sessions_app.domain.repair import Operation, Plan
 from sessions_app.domain.rules import Finding, RuleText
 from sessions_app.domain.scan import SessionScan
 from sessions_app.domain.secrets import masked
-from sessions_app.domain.wire.verdict import Verdict
+from sessions_app.domain.wire.names import ProtocolName
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$])")
 _MOST = 200
@@ -90,18 +90,23 @@ def _verdicts(before: SessionScan, after: SessionScan | None) -> Iterator[str]:
     yield f"| Protocol | Now |{' After the repair |' if after else ''} Its words |"
     yield f"|---|---|{'---|' if after else ''}---|"
     for protocol, verdict in before.verdicts.items():
-        then = f" {_says(after.verdicts.get(protocol))} |" if after else ""
+        then = f" {_says(after, protocol)} |" if after else ""
         words = verdict.refusal or (verdict.violations[0].error if verdict.violations else "")
         place = verdict.violations[0].position if verdict.violations else ""
         yield (
-            f"| {protocol}{' (its own)' if verdict is before.own else ''} | {_says(verdict)} |{then}"
+            f"| {protocol}{' (its own)' if verdict is before.own else ''} | {_says(before, protocol)} |{then}"
             f" {plain(words)}{f' at {code(place)}' if place else ''} |"
         )
     yield ""
 
 
-def _says(verdict: Verdict | None) -> str:
-    return "–" if verdict is None else "accepts" if verdict.accepted else "**rejects**"
+def _says(scan: SessionScan, protocol: ProtocolName) -> str:
+    verdict = scan.verdicts.get(protocol)
+    if verdict is None:
+        return "–"
+    if verdict.accepted and verdict is scan.own and scan.last_call:
+        return "**refused the last call**"
+    return "accepts" if verdict.accepted else "**rejects**"
 
 
 def _findings(findings: Sequence[Finding], texts: Mapping[str, RuleText]) -> Iterator[str]:

@@ -5,7 +5,7 @@ A rule is a function that ``rule`` registers in a module of its family.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 
 from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.patience import go_on, paced
@@ -20,6 +20,7 @@ from . import (  # noqa: F401 (importing a family registers its rules)
     dangling,
     diffs,
     hidden,
+    lastcall,
     media,
     nested,
     numbering,
@@ -48,18 +49,20 @@ REGISTRY: Mapping[str, Rule] = {code: REGISTERED[code] for code in ORDER_OF_REPA
 """Every rule by code, in the order in which repairs are planned."""
 
 
-def find_all(context: Context, rules: Container[str] = REGISTRY) -> list[Finding]:
+def find_all(context: Context, rules: Collection[str] = REGISTRY) -> list[Finding]:
     """The findings of a session, each key once, in the order of ``REGISTRY``; only those of ``rules``, where given, and
     of the rules that hold for its dialect. No safe choice takes the last message that can be read."""
     found: dict[str, Finding] = {}
     valid = dialect_of(context.session).rules
+    looked = lastcall.wanted(context, rules)
     for code, rule in REGISTRY.items():
-        if code in rules and (valid is None or code in valid):
+        if code in looked and (valid is None or code in valid):
             context.rule = code
             go_on()
             for finding in paced(rule.find(context)):
                 found.setdefault(finding.key, finding)
-    return sparing(context, list(found.values()))
+    weighed = lastcall.with_evidence(context, list(found.values()))
+    return sparing(context, [finding for finding in weighed if finding.rule in rules])
 
 
 __all__ = [

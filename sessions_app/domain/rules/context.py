@@ -12,6 +12,7 @@ from sessions_app.domain.bodies import Requests
 from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.jsjson import dumps, loads
 from sessions_app.domain.judging import judged_requests, verdict_on
+from sessions_app.domain.lastcalls import LastCall, last_calls
 from sessions_app.domain.lowering.replay_v2 import select_v2
 from sessions_app.domain.lowering.settle_v2 import to_settle
 from sessions_app.domain.model import Message, Part, Session, ToolPart
@@ -244,6 +245,16 @@ class Context:
         """The violations that name this part, in the provider's order."""
         return self._by_part.get(part_id, ()) if part_id else ()
 
+    @cached_property
+    def last_calls(self) -> list[LastCall]:
+        """What providers last said that no answer followed, the newest first; [] where the last call was answered."""
+        return last_calls(self.messages, self.target, self._requests, self.verdict)
+
+    def refused_last(self, *codes: str) -> list[LastCall]:
+        """Of these, the refusals of the history that can come from this rule (with ``codes``: from one of these)."""
+        wanted = set(codes or (self.rule,))
+        return [one for one in self.last_calls if one.about == "history" and not wanted.isdisjoint(one.faults)]
+
     @property
     def client_stops(self) -> str:
         """The client's own words where it cannot build the next request, "" where it can."""
@@ -347,6 +358,11 @@ def refused(violation: Violation | None) -> dict[str, Any]:
         "position": violation.position,
         "certainty": violation.certainty,
     }
+
+
+def recorded(call: LastCall) -> dict[str, Any]:
+    """What the details of a finding say whose proof is a refusal that the session itself stores."""
+    return {"error": call.text, "certainty": "recorded"}
 
 
 def _ids(places: Iterable[Message | Part | str]) -> tuple[str, ...]:

@@ -18,14 +18,16 @@ def sparing(context: Context, findings: Sequence[Finding]) -> list[Finding]:
     readable = [message.id for message in context.messages if message.fault is None or not message.fault.fatal]
     if not readable or not doomed.issuperset(readable):
         return list(findings)
-    return [_spared(finding, readable[-1]) for finding in findings]
+    return [spared(finding, readable[-1], _WHY) for finding in findings]
 
 
-def _spared(finding: Finding, kept: str) -> Finding:
+def spared(finding: Finding, kept: str, why: str) -> Finding:
+    """The finding; where one of its safe choices deletes the message ``kept``, that choice has to be asked for, and
+    says why."""
     if not any(kept in _deleted(choice) for choice in finding.choices):
         return finding
     choices = tuple(
-        replace(choice, safety="lossy", label=f"{choice.label} ({_WHY})") if kept in _deleted(choice) else choice
+        replace(choice, safety="lossy", label=f"{choice.label} ({why})") if kept in _deleted(choice) else choice
         for choice in finding.choices
     )
     safety = finding.safety if finding.safety == "manual" else choices[0].safety

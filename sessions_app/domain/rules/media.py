@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.domain.lastcalls import LastCall
 from sessions_app.domain.model import FilePart, Message, Part, ToolPart
 from sessions_app.domain.protocols.media import MIB, DataUrl, data_url, sniff
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
 from sessions_app.domain.wire.verdict import Violation
 
-from .context import Context, stored_error
+from .context import Context, recorded, stored_error
 from .finding import Choice, Finding, lossy, safe
 from .operations import edit_message, edit_part, is_v2, replace_part
 from .registration import rule
@@ -114,8 +115,10 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
     problems = [problem for file in files if (problem := _problem(file, part, words)) is not None]
     problems += _documents(context, part, files, problems)
     words = words if _client_stops(context, message, part, words) else ""
-    if not problems and (refusal or words):
-        problems = [_Problem(file, refusal.error if refusal else words) for file in files]
+    call = None if refusal or words else _refused_last(context, message, part)
+    if not problems and (refusal or words or call):
+        said = refusal.error if refusal else words or (call.words if call else "")
+        problems = [_Problem(file, said) for file in files]
     if not problems:
         return
     choices = [_remove(message, part, problems)]
@@ -123,17 +126,33 @@ def _judge(context: Context, message: Message, part: Part | None, files: list[Me
         choices.insert(0, _relabel(message, part, problems))
     older = refusal is not None and "many-image" in refusal.error and not _among_oldest(context, refusal)
     names = ", ".join(f"{problem.media.name} ({problem.media.mime})" for problem in problems)
-    stopped = {"error": words, "certainty": "measured"} if words and not refusal else {}
+    stopped = {"error": words, "certainty": "measured"} if words and not refusal else recorded(call) if call else {}
     yield context.finding(
         f"{names} in {message.id}: {problems[0].reason}",
         *([] if older else choices),
         messages=[message],
         parts=[part] if part else [],
-        severity="blocked" if words else "at-risk",
+        severity="blocked" if words else call.severity if call else "at-risk",
         refusal=refusal,
         details={"files": [problem.details for problem in problems], **stopped},
         also="It may stay once the older images are gone." if older else "",
     )
+
+
+def _refused_last(context: Context, message: Message, part: Part | None) -> LastCall | None:
+    """The stored refusal that means this file: it points here, or points nowhere and this is the one file that is
+    sent."""
+    for call in context.refused_last():
+        places = {(place.message, place.part) for place in call.places}
+        if places & {(message.id, part.id if part else ""), (message.id, "")}:
+            return call
+        if not places and part and [one.id for _, one in _sent_files(context)] == [part.id]:
+            return call
+    return None
+
+
+def _sent_files(context: Context) -> list[tuple[Message, Part]]:
+    return [(message, part) for message, part in _sent_media(context) if media_of(message, part)]
 
 
 def _documents(context: Context, part: Part | None, files: list[Media], problems: list[_Problem]) -> list[_Problem]:

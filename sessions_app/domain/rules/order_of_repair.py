@@ -72,6 +72,8 @@ ORDER_OF_REPAIR = (
     "content-policy-text",
     "sqlite-corrupt",
     "waiting-prompt",
+    # What a provider said of all that: settled with its cause.
+    "last-call-refused",
 )
 """Every rule's code once: root causes and small changes before what only follows from them, so that a repair works on
 rows that the earlier ones have already mended."""

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sessions_app.domain.model import Message, TextPart
+from sessions_app.domain.model import TextPart
 
-from .context import Context, stored_error
+from .context import Context, recorded
 from .finding import Finding
 from .registration import rule
-
-WORDS = ("prompt injection patterns detected", "bracketed_role_spoofing", "request blocked: ")
 
 
 @rule("content-policy-text", severity="blocked", safety="manual")
 def find(context: Context) -> Iterator[Finding]:
-    """Only where the session recorded such a refusal: no offline check knows a filter."""
-    user: Message | None = None
-    for message in context.messages:
-        if message.is_user:
-            user = message
-        words = stored_error(message)
-        if any(word in words.lower() for word in WORDS):
-            yield context.finding(
-                f"A filter refused the request that {message.id} was to answer",
-                messages=[user, message] if user else [message],
-                parts=[part for part in user.parts if isinstance(part, TextPart)] if user else [],
-                details={
-                    "error": words,
-                    "hint": "Edit the text that the filter names; nothing is done by itself.",
-                    "not_checkable": "the filter's verdict",
-                },
-            )
-            return
+    """Only where the session recorded such a refusal and got no answer since: no offline check knows a filter."""
+    for call in context.refused_last()[:1]:
+        refused = call.rows[-1]
+        before = context.messages[: context.places[refused.id]]
+        user = next((message for message in reversed(before) if message.is_user), None)
+        yield context.finding(
+            f"A filter refused the request that {refused.id} was to answer",
+            messages=[user, refused] if user else [refused],
+            parts=[part for part in user.parts if isinstance(part, TextPart)] if user else [],
+            severity=call.severity,
+            details={
+                **recorded(call),
+                "hint": "Edit the text that the filter names; nothing is done by itself.",
+                "not_checkable": "the filter's verdict",
+            },
+        )

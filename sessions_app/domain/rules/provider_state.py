@@ -19,7 +19,7 @@ from sessions_app.domain.turns import attempts
 from sessions_app.domain.wire.models import model_facts
 
 from .content import blank
-from .context import Context, stored_error
+from .context import Context, recorded
 from .finding import Finding, lossy
 from .operations import delete_part, delete_parts, edit_part, is_v2, replace_part, tool_as_text
 from .registration import rule
@@ -27,7 +27,6 @@ from .registration import rule
 ITEM = "itemId"
 ENCRYPTED = "reasoningEncryptedContent"
 SIGNATURE = "thoughtSignature"
-_REFUSED_WORDS = ("could not be verified", "not issued to this caller", "invalid_encrypted_content")
 _STRIPPED = "client 1.18, which sends no item ids; older clients and other routes are refused"
 
 
@@ -69,11 +68,11 @@ def _responses(context: Context) -> bool:
 
 @rule("encrypted-reasoning-foreign", severity="blocked", safety="lossy")
 def find_encrypted(context: Context) -> Iterator[Finding]:
-    """Nothing in a row tells whose key can read it, so this is info unless the session itself recorded a refusal."""
-    if not _responses(context):
+    """Nothing in a row tells whose key can read it, so this is info unless the session itself recorded a refusal and
+    got no answer since."""
+    call = next(iter(context.refused_last()), None)
+    if call is None and not _responses(context):
         return
-    errors = (stored_error(message) for message in context.messages)
-    words = next((text for text in errors if any(word in text for word in _REFUSED_WORDS)), "")
     sealed = {
         message.id: parts
         for message in context.messages
@@ -84,7 +83,7 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
         if message.id not in sealed or not message.is_assistant:
             continue
         same = context.same_model(message)
-        reported = {"error": words, "certainty": "reported"} if words and same else {}
+        told = recorded(call) if call and same and context.same_model(call.rows[0]) else {}
         refusal = context.refusal(messages=[message], parts=sealed[message.id])
         yield context.finding(
             f"{message.id} holds encrypted reasoning that only the account, key and route that made it can read"
@@ -96,12 +95,12 @@ def find_encrypted(context: Context) -> Iterator[Finding]:
             ),
             messages=[message],
             parts=sealed[message.id],
-            severity="blocked" if reported else "info",
-            refusal=None if reported else refusal,
+            severity="blocked" if told else "info",
+            refusal=None if told else refusal,
             details={
                 "not_checkable": "no row tells which account made it",
                 "made_by": sorted("/".join(one) for one in made_by),
-                **reported,
+                **told,
             },
         )
 

@@ -8,7 +8,7 @@ from sessions_app.domain.jsjson import dumps
 from sessions_app.domain.model import Message, ToolPart
 from sessions_app.domain.repair import Edit, JsonPath, Operation
 
-from .context import Context, refused, stored_error
+from .context import Context, recorded, refused
 from .finding import Finding, lossy
 from .operations import edit_part, is_v2, last_time
 from .registration import rule
@@ -23,13 +23,6 @@ KEEP = 8 * 1024
 """Characters of head, and of tail, that stay of a text that is cut."""
 SMALL = 2_000
 """Characters of an output that is not worth compacting."""
-_OVERFLOW_WORDS = (
-    "prompt is too long",
-    "context_length_exceeded",
-    "contextoverflow",
-    "maximum context length",
-    "string too long",
-)
 
 type _Field = tuple[JsonPath, str]
 """Where a text stands in a part's data, and the text."""
@@ -106,25 +99,23 @@ def _huge(context: Context, message: Message, tool: ToolPart, outputs: list[_Fie
 @rule("context-overflow", severity="blocked", safety="lossy")
 def find_overflow(context: Context) -> Iterator[Finding]:
     """The session recorded an overflow and has not got past it, or the request is bigger than any window."""
-    last = next((message for message in reversed(context.messages) if message.is_assistant), None)
+    call = next(iter(context.refused_last(context.rule)), None)
     violation = next((one for one in context.violations if one.faults[:1] == (context.rule,)), None)
-    words = stored_error(last) if last is not None else ""
-    recorded = any(word in words.lower() for word in _OVERFLOW_WORDS)
     size = sum(tool_size(tool) for message, tool in context.tools if message.id in context.sent_messages)
-    if not recorded and violation is None and size < OVERFLOW:
+    if call is None and violation is None and size < OVERFLOW:
         return
     older = _older_outputs(context)
     label = f"Mark {len(older)} older outputs compacted; they stay stored"
     summary = f"The next request holds {size:,} characters of tool traffic"
     yield context.finding(
-        "The provider said that this history is too long" if recorded else summary,
+        "The provider said that this history is too long" if call else summary,
         *([lossy("compact", label, *older)] if older else []),
-        messages=[last] if last is not None and recorded else [],
+        messages=call.rows[:1] if call else [],
         refusal=violation,
         safety="lossy",
         details={
             **refused(violation),
-            **({"error": words} if recorded else {}),
+            **(recorded(call) if call else {}),
             "tool_characters": size,
             "not_checkable": "tokens are not counted offline",
         },

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sessions_app.domain.lowering.drop import loses_tools
 from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
-from sessions_app.domain.repair import REMOVE, Edit
+from sessions_app.domain.repair import REMOVE, Edit, Operation
 from sessions_app.domain.turns import steps
 from sessions_app.domain.wire.verdict import Violation
 
@@ -270,13 +270,17 @@ def _as_text(message: Message, parts: Sequence[Part]) -> Choice:
     """The recommended repair: nothing of the calls and results is lost, only the reasoning goes
     (docs/contract/rules.md#6: dropping only the unsigned reasoning is not enough, the call is then refused for lacking
     thinking)."""
-    why = "a call without its signed thinking cannot be sent with thinking on"
-    operations = [
+    operations = without_thinking(message, parts, "a call without its signed thinking cannot be sent with thinking on")
+    return lossy("to-text", "Turn the calls and their results into text and drop the reasoning", *operations)
+
+
+def without_thinking(message: Message, parts: Sequence[Part], why: str) -> list[Operation]:
+    """The reasoning of these parts goes, their calls become text."""
+    return [
         replace_part(part, tool_as_text(message, part), why) if isinstance(part, ToolPart) else delete_part(part, why)
         for part in parts
         if isinstance(part, (ToolPart, ReasoningPart))
     ]
-    return lossy("to-text", "Turn the calls and their results into text and drop the reasoning", *operations)
 
 
 def remove_turn(context: Context, message: Message) -> Choice:

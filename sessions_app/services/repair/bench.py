@@ -157,7 +157,7 @@ class Bench:
     def accepted_before(self) -> Mapping[str, bool]:
         """Which protocols accept it, as the last scan judged these very rows."""
         before = self.preview.verdict_before
-        own = {} if before is None else {str(before.target.protocol): before.accepted}
+        own = {} if before is None else {str(before.target.protocol): bool(self.preview.accepted_before)}
         if self.session is None:
             return own
         return dict(self.session.verdicts.values_list("protocol", "accepted")) | own

@@ -22,6 +22,7 @@ from sessions_app.domain.wire.verdict import Verdict, Violation
 from sessions_app.models import Session
 from sessions_app.selectors.payloads import NoTarget, Payload, PayloadOptions, lowered_payload
 from sessions_app.selectors.rows import session_rows
+from sessions_app.selectors.sessions import SessionDetail
 from sessions_app.web import present
 from sessions_app.web.curl import curl_command, powershell_command
 from sessions_app.web.http import VIEW, HtmxRequest, allowed, given_out, load_session, page_number, whole
@@ -67,10 +68,12 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     wanted = whole(request.GET.get("message"))
     if wanted is not None and made is not None and request.htmx:
         return _one_message(request, made, wanted, session_id)
-    context = session_shell(request, session_id, "payload") | {
+    shell = session_shell(request, session_id, "payload")
+    context = shell | {
         "problem": problem,
         "made": made,
         "verdict": found,
+        "said": _refused_last(shell["detail"], made),
         "options": options,
         "thinking_choices": THINKING,
         "switches": _switches(request, options, made, decoded),
@@ -108,6 +111,14 @@ def _query(request: HtmxRequest, **changes: str | None) -> str:
     kept = {name: request.GET[name] for name in names if request.GET.get(name)}
     kept |= {name: value for name, value in changes.items() if value}
     return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
+
+
+def _refused_last(detail: SessionDetail, made: Payload | None) -> str:
+    """What the provider that is looked at said to the last call, "" where that is another or answered it."""
+    if made is None or detail.last_call is None or not detail.last_call.counts:
+        return ""
+    same = all(detail.row.target.get(name) == getattr(made.target, name) for name in ("protocol", "provider", "model"))
+    return detail.last_call.words if same else ""
 
 
 def _checks(found: Verdict | None) -> list[tuple[present.Look, Violation, bool]]:

@@ -209,7 +209,8 @@ def _verdicts(bench: Bench) -> Iterable[Change]:
     before = bench.accepted_before
     for place, (protocol, after) in enumerate(bench.verdicts_after.items()):
         words = (after.refusal,) if after.refusal else tuple(violation.error for violation in after.violations[:3])
-        yield Change(protocol, place == 0, _look(before.get(protocol, False)), _look(after.accepted), words)
+        takes = bool(bench.preview.accepted_after) if place == 0 else after.accepted
+        yield Change(protocol, place == 0, _look(before.get(protocol, False)), _look(takes), words)
 
 
 def _look(accepted: bool) -> present.Look:

@@ -32,7 +32,8 @@ _GRAVEST = ("blocked", "at-risk", "info")
 def findings(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     shell = session_shell(request, session_id, "findings")
     outline = session_outline(load_session(session_id))
-    verdicts = shell["detail"].verdicts
+    detail = shell["detail"]
+    verdicts = detail.verdicts
     gravest = sorted(outline.faults, key=lambda fault: _GRAVEST.index(fault.severity))
     cards = finding_cards(gravest[:200], verdicts, outline.faults)
     return render(
@@ -42,7 +43,7 @@ def findings(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         | {
             "cards": cards,
             "total": len(outline.faults),
-            "verdicts": answers(verdicts, reverse("sessions_app:payload", args=[session_id])),
+            "verdicts": answers(verdicts, reverse("sessions_app:payload", args=[session_id]), detail.last_call),
         },
     )
 
