@@ -6,12 +6,14 @@ import importlib
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import OperationalError
 
 from sessions_app.management.writing import whole_file
 from sessions_app.selectors.paging import Page
+from sessions_app.selectors.sessions import SessionPage
 from tests.factories.corpus import copied
 
 
@@ -73,18 +75,22 @@ def test_a_busy_database_of_sutures_own_is_told_in_a_line(suture, monkeypatch) -
 @pytest.mark.django_db
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_reader_is_asked_once_more_and_then_told(client, alice, monkeypatch, times: int) -> None:
-    left = [OperationalError("database is locked")] * times
+    nothing: Page[Any] = Page((), 1, 1, 0, 50)
 
-    def busy(*_: object, **__: object):
-        if left:
-            raise left.pop()
-        return Page((), 1, 1, 0, False, 50)
+    def busy_then(answer: object):
+        left = [OperationalError("database is locked")] * times
+
+        def asked(*_: object, **__: object):
+            if left:
+                raise left.pop()
+            return answer
+
+        return asked
 
     client.force_login(alice)
-    monkeypatch.setattr("sessions_app.api.sessions.session_page", busy)
+    monkeypatch.setattr("sessions_app.api.sessions.session_page", busy_then(SessionPage(nothing, ())))
     over_api = client.get("/api/v1/sessions")
-    left[:] = [OperationalError("database is locked")] * times
-    monkeypatch.setattr("sessions_app.web.views.history.repair_page", busy)
+    monkeypatch.setattr("sessions_app.web.views.history.repair_page", busy_then(nothing))
     page = client.get("/repairs/")
 
     assert (over_api.status_code, page.status_code) == ((200, 200) if times == 1 else (503, 503))
