@@ -199,7 +199,8 @@ def _is_dropped(context: Context, message: Message) -> bool:
     """The V1 client leaves out an answer of unsigned reasoning alone on its way to Bedrock (docs/contract/wire.md#6.9);
     older ones sent a message without content."""
     to_bedrock = context.target is not None and context.target.package == BEDROCK
-    return to_bedrock and not is_v2(message) and message.error is None and not holds_answer(message)
+    failed = message.error is not None and message.error.get("name") != "MessageAbortedError"
+    return to_bedrock and not is_v2(message) and not failed and not holds_answer(message)
 
 
 def _left_out(context: Context) -> Iterator[Finding]:
