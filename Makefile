@@ -6,8 +6,11 @@ PY := .venv/bin/python
 READY := .venv/.ready
 READY_TO_RUN = .venv/.ready-to-run$(EXTRAS)
 
-CLIENT_VERSION := 1.18.33
-CLIENT := .local/client/node_modules/.bin/opencode
+# The client that everything is measured with; CLIENT_VERSION=1.18.34 names another, which gets a folder of its own.
+CLIENT_MEASURED := 1.18.33
+CLIENT_VERSION := $(CLIENT_MEASURED)
+CLIENT_FOLDER := .local/client$(addprefix -,$(filter-out $(CLIENT_MEASURED),$(CLIENT_VERSION)))
+CLIENT := $(CLIENT_FOLDER)/node_modules/.bin/opencode
 V2_SERVER_VERSION := 1.18.18
 # The server of the V2 line is on the registry for this machine alone.
 V2_SERVER := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),.local/server-v2/node_modules/@opencode-ai/cli-linux-x64/bin/lildax)
@@ -105,8 +108,8 @@ bench: setup
 client: $(CLIENT) $(V2_SERVER)
 
 $(CLIENT):
-	npm install --prefix .local/client --no-save --no-fund --no-audit --ignore-scripts opencode-ai@$(CLIENT_VERSION)
-	cd .local/client/node_modules/opencode-ai && node postinstall.mjs
+	npm install --prefix $(CLIENT_FOLDER) --no-save --no-fund --no-audit --ignore-scripts opencode-ai@$(CLIENT_VERSION)
+	cd $(CLIENT_FOLDER)/node_modules/opencode-ai && node postinstall.mjs
 	$(CLIENT) --version
 
 .local/server-v2/%:

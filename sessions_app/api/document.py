@@ -29,6 +29,7 @@ OPERATION_IDS = {
     "sources_list": "list_sources",
     "source_create": "add_source",
     "source_get": "get_source",
+    "source_change": "change_source",
     "source_remove": "delete_source",
     "source_read_again": "sync_source",
     "source_store": "check_store",

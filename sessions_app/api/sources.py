@@ -15,16 +15,16 @@ from pydantic import ValidationError
 from sessions_app.domain.near import unknown
 from sessions_app.models import ImportJob, Source
 from sessions_app.services.attachable import AttachRefused, attachable_path
-from sessions_app.services.importing import source_attach, source_delete, source_sync
+from sessions_app.services.importing import source_attach, source_delete, source_input_set, source_sync
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
-from sessions_app.tasks import job_enqueue
+from sessions_app.tasks import job_enqueue, rescan_run
 
 from .access import found, sources, within
 from .auth import SOURCES, VIEW, actor, require, require_all_sources
 from .paging import PageNumber, PerPage, page_of
 from .problems import Problem, ProblemOut
-from .schemas import AttachIn, Id, JobOut, JobPage, SourceDetailOut, SourceJobOut, SourceOut
+from .schemas import AttachIn, Id, JobOut, JobPage, SourceDetailOut, SourceIn, SourceJobOut, SourceOut
 
 router = Router(tags=["sources"])
 
@@ -123,6 +123,22 @@ def source_read_again(request: HttpRequest, number: Id) -> Any:
     job_enqueue(job)
     job.refresh_from_db()
     return Status(202, job)
+
+
+@router.patch(
+    "sources/{number}", response={200: SourceOut, 404: ProblemOut, 422: ProblemOut}, summary="Say what its models read"
+)
+def source_change(request: HttpRequest, number: Id, body: SourceIn) -> Any:
+    """Input modalities of the models of its sessions, which are judged again in the background."""
+    require(request, SOURCES)
+    source = found(sources(request), pk=number)
+    try:
+        new = source_input_set(source=source, said=body.input, actor=actor(request), now=timezone.now(), face="api")
+    except ValueError as problem:
+        raise Problem(422, str(problem), errors=[{"at": "body/input", "what": str(problem)}]) from problem
+    if new:
+        rescan_run.enqueue()
+    return source
 
 
 @router.delete("sources/{number}", response={204: None, 404: ProblemOut}, summary="Delete a source")

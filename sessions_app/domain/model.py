@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, Literal
 
+from sessions_app.domain.knownmodels import NOTHING, Models
+
 type Value = str | int | float | bytes | None
 """A stored column value as SQLite holds it. Text that is not UTF-8 is carried with ``surrogateescape``."""
 
@@ -58,6 +60,8 @@ class SessionRows:
     last_event: int | None = None
     """The greatest number of the session's events, -1 where it has none; None where that is not known. As ``sequence``
     it is read of V2 sessions, and of others whose sequence is behind it."""
+    models: Models = field(default=NOTHING, compare=False, repr=False)
+    """What is known of the models from outside the session."""
 
     @property
     def id(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.judging import judged_requests, verdict, verdicts
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
-from sessions_app.domain.wire.target import Target, Thinking, infer_target, make_target
+from sessions_app.domain.wire.target import Target, Thinking, infer_target, session_model_target
 from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .model import ReasoningPart, Session
@@ -145,7 +145,9 @@ def _other_models(session: Session, own: Target, thinking: Thinking) -> list[Ver
     return [
         verdict(
             session,
-            make_target(provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"),
+            session_model_target(
+                session, provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"
+            ),
         )
         for (provider, model), reasons in list(used.items())[:MAX_OTHER_MODELS]
     ]
@@ -216,15 +218,19 @@ def as_document(session: Session, result: SessionScan) -> dict[str, Any]:
     }
 
 
-def _target(target: Target | None) -> dict[str, str] | None:
+def _target(target: Target | None) -> dict[str, Any] | None:
     if target is None:
         return None
-    return {
+    document: dict[str, Any] = {
         "protocol": target.protocol,
         "provider": target.provider,
         "model": target.model,
         "thinking": target.thinking,
     }
+    known = target.capabilities
+    if known.by:
+        document |= {"package": target.package, "input": known.input and list(known.input), "known_by": known.by}
+    return document
 
 
 def _last_call(finding: Finding | None) -> dict[str, Any] | None:

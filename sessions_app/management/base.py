@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn, TextIO
 
 from sessions_app import stores
+from sessions_app.domain.knownmodels import input_said
 from sessions_app.domain.model import V1, V2, Session
 from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
@@ -192,6 +193,12 @@ def target_arguments(parser: ArgumentParser, *, required: bool = False) -> None:
         default="auto",
         help="whether the model thinks in the next call; auto: as the session had it (default: %(default)s)",
     )
+    parser.add_argument(
+        "--input",
+        default="",
+        metavar="KINDS",
+        help="what the model reads, as text,image,pdf (audio, video); left out: as the client's configuration has it",
+    )
 
 
 def history_argument(parser: ArgumentParser) -> None:
@@ -209,12 +216,15 @@ def session_target(text: str, thinking: Thinking, decoded: Session) -> Target | 
 
 
 @contextmanager
-def open_path(path: str | None) -> Iterator[Store]:
-    """The store that PATH names. Raises ``StoreError``."""
+def open_path(path: str | None, said: str = "") -> Iterator[Store]:
+    """The store that PATH names, with the input that ``--input`` says. Raises ``StoreError``, and ``ValueError`` for an
+    input that is none."""
+    reads = input_said(said)
     if path != "-":
         with stores.open_store(found(path)) as store:
             for line in others_words(path, store):
                 Page(sys.stderr, "auto").line(line)
+            store.input = reads
             yield store
         return
     folder = os.path.realpath(tempfile.mkdtemp(prefix="suture-"))
@@ -223,6 +233,7 @@ def open_path(path: str | None) -> Iterator[Store]:
         with document.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         with stores.open_store(document) as store:
+            store.input = reads
             yield store
     except StoreError as problem:
         if not str(problem.path).startswith(folder):

@@ -90,7 +90,7 @@ class RepairCommand(SutureCommand):
         for told in journal_recover(now=datetime.now(UTC)):
             self.say(told)
         with (
-            open_path(path) as original,
+            open_path(path, options["input"]) as original,
             written(_apart(original, output, patch), output, dry_run or bool(patch)) as store,
         ):
             with self.err.progress("Reading and planning" if dry_run else "Repairing"):
@@ -198,6 +198,7 @@ def written(original: Store, output: str | None, read_only: bool) -> Iterator[St
         copy = folder / (original.path.name if output == "-" else Path(output).name)
         store_copy(store=original, destination=copy)
         with stores.open_store(copy, original.kind) as store:
+            store.configuration, store.input = original.configuration, original.input
             yield store
         if output == "-":
             if copy.is_dir() or original.kind == "sqlite":

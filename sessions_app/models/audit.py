@@ -12,6 +12,7 @@ ACTIONS: Mapping[str, str] = {
     "source.attached": "{actor} attached {name}",
     "source.uploaded": "{actor} uploaded {name}",
     "source.synced": "{actor} read {name} again: {changed} sessions changed",
+    "source.input": "{actor} said what the models of {name} read: {input}",
     "source.deleted": "{actor} deleted {name} and everything imported from it",
     "source.recovered": "{actor} recovered the damaged {name} into a new file; {lost} rows are lost",
     "source.tidied": "{actor} took {count} rows that belong nowhere out of {name}",

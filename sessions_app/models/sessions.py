@@ -96,6 +96,8 @@ class Session(models.Model):
     """Protocols whose verdict is rejected."""
     target = models.JSONField(default=dict)
     """The target it was judged for: protocol, provider, model, thinking."""
+    known_models = models.JSONField(default=dict)
+    """What the client's configuration says of the models used: "provider/model" -> ``KnownModel``, {} = nothing."""
     scanned_at = models.DateTimeField(null=True, blank=True)
     scanned_hash = models.CharField(max_length=64, blank=True, default="")
     """``rows_hash`` of what was scanned."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.db import models
 
+from sessions_app.domain.knownmodels import input_said
 from sessions_app.stores import open_in_place, open_store
 from sessions_app.stores.base import Store
 
@@ -46,6 +47,9 @@ class Source(models.Model):
     error = models.TextField(blank=True, default="")
     note = models.TextField(blank=True, default="")
     """What the user should know of this source (a database that came without its WAL, a truncated export)."""
+    input = models.CharField(max_length=64, blank=True, default="")
+    """What the models of its sessions read, as somebody said ("text,image,pdf"); "" = as the client's configuration
+    has it."""
     damage = models.JSONField(default=list)
     """What SQLite's quick_check said at the last reading, [] = nothing."""
     sessions_total = models.PositiveIntegerField(default=0)
@@ -75,7 +79,9 @@ class Source(models.Model):
 
     def open_store(self) -> Store:
         """Its store, to be closed by the caller. Raises ``StoreError``."""
-        return open_in_place(Path(self.path), self.kind) if self.live else open_store(Path(self.file), self.kind)
+        store = open_in_place(Path(self.path), self.kind) if self.live else open_store(Path(self.file), self.kind)
+        store.input = input_said(self.input)
+        return store
 
 
 class SourceProblem(models.Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sessions_app.domain.dialects import named
+from sessions_app.domain.knownmodels import Models, finder, input_said
 from sessions_app.domain.model import Row, SessionRows, line_row
 from sessions_app.domain.rowcodec import VERBATIM, decode_value, row_from_text
 from sessions_app.models import Line, Message, Part, Project, Session
@@ -38,6 +39,7 @@ def session_rows(session: Session) -> SessionRows:
         inputs=_rows(session.inputs),
         sequence=row_from_text(session.sequence) if session.sequence else None,
         last_event=session.last_event,
+        models=Models(finder(session.known_models), input_said(session.source.input)),
     )
     if session.dialect and named(session.dialect).filed == Message.Table.LINE:
         rows.lines = _lines(session)

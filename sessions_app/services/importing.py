@@ -18,6 +18,7 @@ from django.db.models import Count, Q, Sum
 
 from sessions_app import stores
 from sessions_app.domain import values
+from sessions_app.domain.knownmodels import input_said
 from sessions_app.domain.model import Row
 from sessions_app.domain.patience import unlimited
 from sessions_app.domain.rules import Facts
@@ -97,6 +98,19 @@ def import_run(*, job_id: int, clock: Clock, seconds: float = 4.0) -> bool:
     """
     deadline = time.monotonic() + seconds
     return job_run(ImportJob, job_id, clock, lambda job: _chunk(job, clock, deadline), _source_rest)
+
+
+def source_input_set(*, source: Source, said: str, actor: str, now: datetime, face: str = "web") -> bool:
+    """Say what the models of a source's sessions read ("text,image,pdf"), "" = as the client's configuration has it;
+    its sessions are to be judged again. Returns whether that is new. Raises ``ValueError`` for what is no input."""
+    known = ",".join(input_said(said) or ())
+    if known == source.input:
+        return False
+    source.input, source.updated_at = known, now
+    source.save(update_fields=("input", "updated_at"))
+    Session.objects.filter(source=source).update(rules_version="")
+    source_audit(action="source.input", source=source, actor=actor, face=face, now=now, input=known or "nothing")
+    return True
 
 
 def source_delete(*, source: Source, actor: str, now: datetime, face: str = "web") -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F, Model
 
-from sessions_app.domain import dialects, values
+from sessions_app.domain import dialects, knownmodels, values
 from sessions_app.domain import model as domain
 from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.rowcodec import VERBATIM, encode_value, row_text
@@ -127,6 +127,7 @@ def session_write(
             "size_bytes": sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts),
             "provider": known.last_model[0],
             "model": known.last_model[1],
+            "known_models": knownmodels.document(rows.models, known.used),
             "rows_hash": rows_hash,
             "imported_at": now,
             "pending": False,
@@ -158,6 +159,7 @@ class _Known:
     parts: dict[int, domain.Part] = field(default_factory=dict)
     turns: int = 0
     last_model: tuple[str, str] = ("", "")
+    used: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.decoded is None:
@@ -169,6 +171,7 @@ class _Known:
                     self.parts[id(part.row)] = part
         for part in self.decoded.orphans:
             self.parts[id(part.row)] = part
+        self.used = {(m.provider, m.model): None for m in self.decoded.messages if m.model}
         self.turns = sum(message.is_user for message in self.decoded.messages)
         used = [m for m in self.decoded.messages if m.model and (m.is_user or m.is_assistant)]
         last = next((m for m in reversed(used) if m.is_user), used[-1] if used else None)

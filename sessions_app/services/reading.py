@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from sessions_app.domain import dialects, rowdoc, values
+from sessions_app.domain import dialects, knownmodels, rowdoc, values
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
@@ -72,7 +72,7 @@ def session_read(*, session: Session, store: Store, facts: Facts, now: datetime)
     problems_write(session=session, problems=store.problems[seen:])
     rows_hash = rowdoc.rows_hash(rows)
     same = session.imported_at is not None and session.rows_hash == rows_hash
-    if same and scan_is_current(session):
+    if same and scan_is_current(session) and _models_are_known(session, rows):
         if session.pending or session.missing_since:
             Session.objects.filter(pk=session.pk).update(pending=False, missing_since=None)
         return Read(rows, changed=False)
@@ -83,6 +83,13 @@ def session_read(*, session: Session, store: Store, facts: Facts, now: datetime)
         session_write(session=session, rows=rows, decoded=decoded, rows_hash=rows_hash, now=now)
         scan_write(session=session, decoded=decoded, result=result, now=now)
     return Read(rows, changed=True)
+
+
+def _models_are_known(session: Session, rows: SessionRows) -> bool:
+    """The client's configuration says what it said at the last scan; what was scanned by an older version of Suture
+    has no word of it."""
+    asked = bool(session.known_models) or not session.model
+    return asked and knownmodels.is_same(rows.models, session.known_models)
 
 
 def stored_id(session: Session) -> Any:

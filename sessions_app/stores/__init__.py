@@ -19,6 +19,7 @@ from sessions_app.domain.jsontext import decoded
 from .archive import is_archive, unpack
 from .base import About, Applied, Changes, Mark, Problem, Store, StoreError, StoreKind
 from .changes import Difference, GuardRefused
+from .clientconfig import configuration_beside
 from .exportstore import ExportStore
 from .holders import Holder
 from .locations import beside, discover
@@ -100,7 +101,12 @@ def open_store(path: Path | str, kind: StoreKind | None = None) -> Store:
     A folder may be a storage tree, a folder with ``storage`` in it, or opencode's data directory (its database then;
     the tree beside it is a store of its own, see ``discover``).
     """
-    path = Path(path)
+    store = _opened(Path(path), kind)
+    store.configuration = configuration_beside(store.path)
+    return store
+
+
+def _opened(path: Path, kind: StoreKind | None) -> Store:
     try:
         facts = path.stat()
     except FileNotFoundError:

@@ -12,14 +12,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from sessions_app.domain.knownmodels import NOTHING
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
 from .changes import after_key, check_told, guarded, netted, same_row
+from .clientconfig import ClientConfiguration
 from .ground import About, Applied, ErrorKind, Hook, Problem, Standing, StoreError, StoreKind, no_hook, real_place
 from .holders import Holder
 from .journal import Journal
@@ -111,6 +113,10 @@ class Store(ABC):
         self.path = real_place(path)
         self.problems: list[Problem] = []
         self._held = ExitStack()
+        self.configuration: ClientConfiguration | None = None
+        """The client's own, where the store lies in its place."""
+        self.input: tuple[str, ...] | None = None
+        """The input modalities of every model, as somebody says."""
 
     def on_close(self, action: Callable[[], object]) -> None:
         """Have something done when the store is closed."""
@@ -129,9 +135,18 @@ class Store(ABC):
         """The ids of all sessions, newest first, without reading more of their rows than that takes."""
         return [row["id"] for row in self.sessions()]
 
-    @abstractmethod
     def read(self, session_id: str) -> SessionRows:
-        """All rows of one session. Raises ``StoreError`` ("no-session") where the store has no such session."""
+        """All rows of one session, with what is known of its models. Raises ``StoreError`` ("no-session") where the
+        store has no such session."""
+        rows = self.stored(session_id)
+        known = self.configuration.models(rows.session, rows.projects) if self.configuration else NOTHING
+        if self.input is not None:
+            known = replace(known, input=self.input)
+        return rows if known is NOTHING else replace(rows, models=known)
+
+    @abstractmethod
+    def stored(self, session_id: str) -> SessionRows:
+        """``read`` without what the store's files do not say."""
 
     @abstractmethod
     def mark(self) -> Mark:

@@ -70,7 +70,7 @@ class StorageStore(Store):
         ]
         yield from sorted(rows, key=lambda row: (number(row.get("time_updated")), row["id"]), reverse=True)
 
-    def read(self, session_id: str) -> SessionRows:
+    def stored(self, session_id: str) -> SessionRows:
         files = self._session_files()
         if session_id not in files:
             raise StoreError("no-session", self.path, f"There is no session {session_id}.")

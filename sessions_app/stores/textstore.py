@@ -52,7 +52,7 @@ class TextStore(Store):
         rows = sorted(self.loaded.values(), key=lambda rows: _time(rows.session), reverse=True)
         return iter([each.session for each in rows])
 
-    def read(self, session_id: str) -> SessionRows:
+    def stored(self, session_id: str) -> SessionRows:
         try:
             return self.loaded[session_id]
         except KeyError:

@@ -69,6 +69,7 @@ _pages: list[URLPattern] = [
     path("sources/<int:source_id>/adopt/", stores.adopt, name="source-adopt"),
     path("sources/<int:source_id>/relink/", stores.relink_folder, name="source-relink"),
     path("sources/<int:source_id>/sync/", sources.sync, name="source-sync"),
+    path("sources/<int:source_id>/input/", sources.reads, name="source-input"),
     path("sources/<int:source_id>/cancel/", sources.cancel, name="source-cancel"),
     path("sources/<int:source_id>/delete/", sources.delete, name="source-delete"),
     path("repairs/", history.repairs, name="repairs"),

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-VERSION = "1.18.33"
+MEASURED = "1.18.33"
+"""The client that everything is measured with."""
+VERSION = os.environ.get("CLIENT_VERSION") or MEASURED
+"""The client that is run; another one has a folder of its own."""
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -20,7 +23,8 @@ def program() -> Path | None:
     """The client of this version: ``$SUTURE_CLIENT``, else the one that ``make client`` installs; None where there is
     none."""
     named = os.environ.get("SUTURE_CLIENT")
-    path = Path(named) if named else ROOT / ".local" / "client" / "node_modules" / ".bin" / "opencode"
+    folder = "client" if VERSION == MEASURED else f"client-{VERSION}"
+    path = Path(named) if named else ROOT / ".local" / folder / "node_modules" / ".bin" / "opencode"
     return path if path.is_file() else None
 
 
@@ -89,7 +93,7 @@ class Client:
         return subprocess.run(
             [str(found), *arguments],
             cwd=self.project,
-            env=self._environment(),
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
@@ -98,7 +102,9 @@ class Client:
             check=False,
         )
 
-    def _environment(self) -> dict[str, str]:
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the client runs in: a home of its own, and nothing fetched."""
         kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TERM", "TMPDIR")}
         return {
             **kept,

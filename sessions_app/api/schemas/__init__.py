@@ -28,7 +28,7 @@ from .sessions import (
     VerdictOut,
     ViolationOut,
 )
-from .sources import AttachIn, JobOut, JobPage, SourceDetailOut, SourceJobOut, SourceOut
+from .sources import AttachIn, JobOut, JobPage, SourceDetailOut, SourceIn, SourceJobOut, SourceOut
 from .timeline import MessageOut, PartOut, TimelineOut, TurnOut
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "SkipOut",
     "SkippedOut",
     "SourceDetailOut",
+    "SourceIn",
     "SourceJobOut",
     "SourceOut",
     "TargetOut",

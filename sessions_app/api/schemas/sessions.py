@@ -13,6 +13,14 @@ from sessions_app.api.paging import PageOut
 from .common import Health
 
 
+class KnownOut(Schema):
+    """What is known of a model beside its name, and whose word it is."""
+
+    input: list[str] | None = Field(None, description="modalities it reads; null: not known")
+    interleaved: str | None = Field(None, description="the message's member that reasoning goes into")
+    by: Literal["", "configuration", "hand"] = Field("", description="the client's configuration, or a person")
+
+
 class TargetOut(Schema):
     """What the next call goes to."""
 
@@ -20,6 +28,8 @@ class TargetOut(Schema):
     provider: str = ""
     model: str = ""
     thinking: str = ""
+    package: str = Field("", description="what the client writes the request with")
+    capabilities: KnownOut = Field(default_factory=lambda: KnownOut(input=None, interleaved=None, by=""))
 
 
 class SessionOut(Schema):

@@ -25,6 +25,7 @@ class SourceOut(Schema):
     state: Literal["listing", "importing", "ready", "failed"]
     error: str
     note: str
+    input: str = Field(description="what its models read, as said by hand; empty: as the client's configuration has it")
     sessions_total: int
     sessions_imported: int
     parts_imported: int
@@ -64,6 +65,14 @@ class SourceDetailOut(Schema):
 class SourceJobOut(Schema):
     source: SourceOut
     job: JobOut
+
+
+class SourceIn(In):
+    """What is said of a source by hand."""
+
+    model_config = example(input="text,image,pdf")
+
+    input: Annotated[str, Field(max_length=64, pattern=NO_NUL, description="text, image, pdf, audio, video; or empty")]
 
 
 class AttachIn(In):

@@ -10,11 +10,24 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from typing import Final
 
 HEAD = 64 * 1024
 """Base64 characters looked at. JPEG keeps its size behind metadata that is seldom longer than this."""
 
 MIB = 1024 * 1024
+
+IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The types of image that every provider takes."""
+_MORE: Final[dict[str, frozenset[str]]] = {"gemini": frozenset({"image/heic", "image/heif"})}
+_HEIC: Final = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1")
+
+
+def takes_image(protocol: str, media_type: str) -> bool:
+    """Whether a provider that speaks ``protocol`` takes images of this type (docs/contract/rules.md#2.3); an unknown
+    protocol is any."""
+    return media_type in IMAGES or media_type in _MORE.get(protocol, ())
+
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}\Z")
 
@@ -81,6 +94,8 @@ def _kind(blob: bytes) -> tuple[str, int, int]:
         return "application/pdf", 0, 0
     if blob.startswith(b"BM"):
         return "image/bmp", 0, 0
+    if blob[4:8] == b"ftyp" and blob[8:12] in _HEIC:
+        return "image/heic", 0, 0
     if blob[:4] in (b"II*\x00", b"MM\x00*"):
         return "image/tiff", 0, 0
     return "", 0, 0

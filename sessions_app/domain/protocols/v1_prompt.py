@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from sessions_app.domain import jsjson
 from sessions_app.domain.halves import whole
 from sessions_app.domain.lowering.v1 import is_blank
-from sessions_app.domain.lowering.v1_packages import OPENROUTER, SDK_KEYS, SIGNED_BY, has_state, package_of
+from sessions_app.domain.lowering.v1_packages import SDK_KEYS, SIGNED_BY, has_state, package_of
 from sessions_app.domain.wire.callids import scrub, wants_nine
 from sessions_app.domain.wire.lowered import NOBODY, Lowered, LoweringError, Origin
-from sessions_app.domain.wire.providers import COMPATIBLE, PROVIDERS
+from sessions_app.domain.wire.providers import BEDROCK, COMPATIBLE, OPENROUTER, PROVIDERS
 from sessions_app.domain.wire.target import Target
 
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.\-]*):")
@@ -38,6 +39,10 @@ class PromptMessage:
     fields: dict[str, Any] = field(default_factory=dict)
     source: Origin = NOBODY
     """The stored message of blocks that were all dropped."""
+
+    def pairs(self) -> Iterator[tuple[dict[str, Any], Origin]]:
+        """The blocks with their origins."""
+        return zip(self.blocks, self.origins, strict=True)
 
     def keep(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
         """Drops the blocks that are not ``wanted``."""
@@ -91,6 +96,36 @@ def decoded_text(data: str) -> str:
     except (binascii.Error, ValueError):
         raw = _PERCENT.sub(lambda match: bytes.fromhex(match[1].decode()), data.encode("utf-8", "surrogatepass"))
     return raw.decode("utf-8", "replace")
+
+
+def own(block: dict[str, Any], key: str) -> dict[str, Any]:
+    """What the provider left beside the block under ``key`` (docs/contract/wire.md#f16)."""
+    metadata: dict[str, Any] = block.get("providerMetadata", {}).get(key, {})
+    return metadata
+
+
+def image(block: dict[str, Any]) -> str:
+    """An image's address."""
+    if "url" in block:
+        return str(block["url"])
+    kind = "image/jpeg" if block["mediaType"] == "image/*" else block["mediaType"]
+    return f"data:{kind};base64,{block['data']}"
+
+
+def said(block: dict[str, Any]) -> str:
+    """A result's value as text."""
+    result = block["result"]
+    value = result["value"]
+    if result["type"] in ("text", "error"):
+        return str(value)
+    if result["type"] == "content":
+        value = [item if item["type"] == "text" else _as_json(item) for item in value]
+    return jsjson.encode(value)
+
+
+def _as_json(item: dict[str, Any]) -> dict[str, Any]:
+    kind = "image-data" if item["mime"].startswith("image/") else "file-data"
+    return {"type": kind, "data": item["uri"].partition(",")[2], "mediaType": item["mime"]}
 
 
 def unsupported(what: str, origin: Origin) -> LoweringError:
@@ -238,7 +273,9 @@ def _without_empty(messages: Iterable[PromptMessage], package: str) -> list[Prom
         if block["type"] == "text":
             return bool(block["text"] != "")
         if block["type"] == "reasoning":
-            return not is_blank(block["text"]) or has_state(package, block.get("providerMetadata"))
+            # Bedrock's is kept for its state alone.
+            said = package != BEDROCK and not is_blank(block["text"])
+            return said or has_state(package, block.get("providerMetadata"))
         return True
 
     kept = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from sessions_app.domain.lastcalls import LastCall
 from sessions_app.domain.model import FilePart, Message, Part, ToolPart
-from sessions_app.domain.protocols.media import MIB, DataUrl, data_url, sniff
+from sessions_app.domain.protocols.media import IMAGES, MIB, DataUrl, data_url, sniff, takes_image
 from sessions_app.domain.repair import REMOVE, Edit, JsonPath, Operation
 from sessions_app.domain.wire.verdict import Violation
 
@@ -18,7 +18,6 @@ from .finding import Choice, Finding, lossy, safe
 from .operations import edit_message, edit_part, is_v2, replace_part
 from .registration import rule
 
-IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 SMALLEST_LIMIT = 5 * MIB
 """Base64 characters that the strictest routes take (Bedrock, Vertex; A27)."""
 MAX_EDGE = 8000
@@ -112,7 +111,8 @@ def _stored(context: Context) -> Iterator[Finding]:
 def _judge(context: Context, message: Message, part: Part | None, files: list[Media]) -> Iterator[Finding]:
     refusal = context.refusal(messages=[message], parts=[part] if part else [])
     words = context.client_stops
-    problems = [problem for file in files if (problem := _problem(file, part, words)) is not None]
+    speaks = context.target.protocol if context.target else ""
+    problems = [problem for file in files if (problem := _problem(file, part, words, speaks)) is not None]
     problems += _documents(context, part, files, problems)
     words = words if _client_stops(context, message, part, words) else ""
     call = None if refusal or words else _refused_last(context, message, part)
@@ -222,14 +222,16 @@ def _too_much(images: list[Media], limit: int) -> list[_Problem]:
 def _client_stops(context: Context, message: Message, part: Part | None, words: str) -> bool:
     """The client itself cannot send a file of this part (docs/contract/wire.md#6.3, #f6)."""
     if not words or not any(
-        word in words for word in ("media", "functionality not supported", "URL scheme", "data URL")
+        word in words
+        for word in ("media", "mime type", "audio format", "functionality not supported", "URL scheme", "data URL")
     ):
         return False
     details = context.verdict.details if context.verdict else {}
     return details.get("part") == part.id if part and details.get("part") else details.get("message") == message.id
 
 
-def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
+def _problem(file: Media, part: Part | None, words: str, speaks: str) -> _Problem | None:
+    """``words``: why the client cannot send the session; ``speaks``: the protocol of its target."""
     data = file.data
     if words and isinstance(part, (FilePart, ToolPart)) and _stops(file, data, words):
         return _Problem(file, words)
@@ -240,14 +242,14 @@ def _problem(file: Media, part: Part | None, words: str) -> _Problem | None:
     real = sniff(_packed(data))
     if not real.valid:
         return _Problem(file, "its base64 data cannot be decoded" if data.data else "it is empty")
-    if real.encoded > SMALLEST_LIMIT and real.mime in IMAGE_TYPES:
+    if real.encoded > SMALLEST_LIMIT and real.mime in IMAGES:
         reason = (
             f"its base64 data has {real.encoded} bytes; the limit is 5 MB on Bedrock and Vertex, 10 MB at Anthropic"
         )
         return _Problem(file, reason) if real.encoded > 2 * SMALLEST_LIMIT else None
     if max(real.width, real.height) > MAX_EDGE:
         return _Problem(file, f"it is {real.width} x {real.height} pixels; the limit is {MAX_EDGE} on a side")
-    return _misshapen(file, data, real.mime) or _mislabelled(file, data, real.mime, isinstance(part, FilePart))
+    return _misshapen(file, data, real.mime) or _mislabelled(file, data, real.mime, isinstance(part, FilePart), speaks)
 
 
 def _misshapen(file: Media, data: DataUrl, real: str) -> _Problem | None:
@@ -259,15 +261,16 @@ def _misshapen(file: Media, data: DataUrl, real: str) -> _Problem | None:
     return None
 
 
-def _mislabelled(file: Media, data: DataUrl, real: str, by_url: bool) -> _Problem | None:
+def _mislabelled(file: Media, data: DataUrl, real: str, by_url: bool, speaks: str) -> _Problem | None:
     """A file whose bytes are not of its declared type (of the data URL for a user's file: that one is sent)."""
     declared = data.mime if by_url else file.mime
-    if not real and declared in IMAGE_TYPES:
+    if not real and declared in IMAGES:
         return _Problem(file, f"it is labelled {declared}, and its bytes are those of no image")
-    if declared.startswith("image/") and declared not in (*IMAGE_TYPES, "image/*"):
-        return _Problem(file, f"{declared} is a type no provider takes", real if real in IMAGE_TYPES else "")
+    if declared.startswith("image/") and declared != "image/*" and not takes_image(speaks, declared):
+        takers = "only Gemini takes" if takes_image("gemini", declared) else "no provider takes"
+        return _Problem(file, f"{declared} is a type {takers}", real if real in IMAGES else "")
     if real and declared not in (real, "image/*"):
-        allowed = real in IMAGE_TYPES or real == "application/pdf"
+        allowed = real in IMAGES or real == "application/pdf"
         return _Problem(file, f"it is labelled {declared} but is {real}", real if allowed else "")
     return None
 
@@ -279,6 +282,8 @@ def _packed(data: DataUrl) -> str:
 
 def _stops(file: Media, data: DataUrl | None, words: str) -> bool:
     """The client's own words name this file's type or the scheme of its address (docs/contract/wire.md#f6)."""
+    if "mime type: " in words:
+        return f"mime type: {file.mime}," in words
     if "functionality not supported" in words:
         return bool(file.mime) and file.mime in words
     return "URL scheme" in words and data is None and file.url.partition(":")[0] + ":" in words

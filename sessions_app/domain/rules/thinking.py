@@ -8,6 +8,7 @@ from sessions_app.domain.lowering.drop import loses_tools
 from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, Operation
 from sessions_app.domain.turns import steps
+from sessions_app.domain.wire.providers import BEDROCK
 from sessions_app.domain.wire.verdict import Violation
 
 from .content import blank, holds_answer
@@ -188,9 +189,18 @@ def _harmless(context: Context) -> Iterator[Message]:
     if context.target is None or not _signs(context) or context.target.thinking == "off":
         return
     for message in context.messages:
-        sent = message.is_assistant and message.id in context.sent_messages and context.same_model(message)
+        own = message.is_assistant and context.same_model(message)
+        sent = own and (message.id in context.sent_messages or _is_dropped(context, message))
         if sent and context.any_refusal(messages=[message], parts=message.parts) is None:
             yield message
+
+
+def _is_dropped(context: Context, message: Message) -> bool:
+    """The V1 client leaves out an answer of unsigned reasoning alone on its way to Bedrock (docs/contract/wire.md#6.9);
+    older ones sent a message without content."""
+    to_bedrock = context.target is not None and context.target.package == BEDROCK
+    failed = message.error is not None and message.error.get("name") != "MessageAbortedError"
+    return to_bedrock and not is_v2(message) and not failed and not holds_answer(message)
 
 
 def _left_out(context: Context) -> Iterator[Finding]:

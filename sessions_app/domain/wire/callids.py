@@ -35,7 +35,7 @@ def scrub(target: Target) -> Callable[[str], str] | None:
     """What the V1 client does to the call ids of a request for ``target``; None where it sends them as they are."""
     if wants_nine(target):
         return nine
-    return plain if "claude" in target.model.lower() else None
+    return plain if "claude" in target.model else None  # as it is written: not for "Claude-..."
 
 
 def wire_call_id(target: Target | None, call_id: str, v2: bool) -> str:

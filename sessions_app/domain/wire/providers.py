@@ -8,7 +8,7 @@ unknown make.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sessions_app.domain.wire.names import ProtocolName
 
@@ -19,6 +19,32 @@ GOOGLE = "@ai-sdk/google"
 BEDROCK = "@ai-sdk/amazon-bedrock"
 COPILOT = "@ai-sdk/github-copilot"
 VERTEX_CLAUDE = "@ai-sdk/google-vertex/anthropic"
+
+AZURE = "@ai-sdk/azure"
+VERTEX = "@ai-sdk/google-vertex"
+MANTLE = "@ai-sdk/amazon-bedrock/mantle"
+OPENROUTER = "@openrouter/ai-sdk-provider"
+XAI = "@ai-sdk/xai"
+
+PACKAGES: dict[str, ProtocolName] = {
+    ANTHROPIC: "anthropic-messages",
+    VERTEX_CLAUDE: "anthropic-messages",
+    OPENAI: "openai-responses",
+    AZURE: "openai-responses",
+    MANTLE: "openai-responses",
+    GOOGLE: "gemini",
+    VERTEX: "gemini",
+    BEDROCK: "bedrock-converse",
+    **dict.fromkeys((COMPATIBLE, COPILOT, OPENROUTER, XAI), "openai-chat"),
+    **{
+        f"@ai-sdk/{name}": "openai-chat"
+        for name in (
+            *("alibaba", "cerebras", "cohere", "deepinfra", "deepseek", "gateway"),
+            *("groq", "mistral", "perplexity", "togetherai", "vercel"),
+        )
+    },
+}
+"""What a package speaks for a provider id of one's own: some providers of the table go another way by id or model."""
 
 DEFAULT_PACKAGE: dict[ProtocolName, str] = {
     "anthropic-messages": ANTHROPIC,
@@ -64,9 +90,7 @@ _FIREWORKS = _chat("fireworks", hosts=("fireworks.ai",))
 _DASHSCOPE = _chat("dashscope", hosts=("aliyuncs.com",))
 _VLLM = _chat("vllm")
 _LOCAL = _chat("local")
-_AZURE = Provider(
-    "openai-responses", "@ai-sdk/azure", "azure", hosts=("openai.azure.com", "cognitiveservices.azure.com")
-)
+_AZURE = Provider("openai-responses", AZURE, "azure", hosts=("openai.azure.com", "cognitiveservices.azure.com"))
 _CLAUDE_ON_VERTEX = ByModel("claude", "anthropic-messages", VERTEX_CLAUDE)
 _COPILOT = Provider(
     "openai-chat",
@@ -92,13 +116,11 @@ PROVIDERS: dict[str, Provider] = {
     "kimi-for-coding": Provider("anthropic-messages", ANTHROPIC, OLDER_ANTHROPIC, hosts=("kimi.com",)),
     "minimax": Provider("anthropic-messages", ANTHROPIC, OLDER_ANTHROPIC, hosts=("minimax.io", "minimaxi.com")),
     "openai": Provider("openai-responses", OPENAI, "openai", hosts=("openai.com", "chatgpt.com")),
-    "xai": Provider("openai-responses", "@ai-sdk/xai", "xai", hosts=("x.ai",)),
+    "xai": Provider("openai-responses", XAI, "xai", hosts=("x.ai",)),
     "azure": _AZURE,
     "azure-cognitive-services": _AZURE,
     "google": Provider("gemini", GOOGLE, "gemini-openai", hosts=("generativelanguage.googleapis.com",)),
-    "google-vertex": Provider(
-        "gemini", "@ai-sdk/google-vertex", by_model=(_CLAUDE_ON_VERTEX,), hosts=("aiplatform.googleapis.com",)
-    ),
+    "google-vertex": Provider("gemini", VERTEX, by_model=(_CLAUDE_ON_VERTEX,), hosts=("aiplatform.googleapis.com",)),
     "amazon-bedrock": Provider("bedrock-converse", BEDROCK, hosts=("amazonaws.com",)),
     "github-copilot": _COPILOT,
     "github-copilot-enterprise": _COPILOT,
@@ -119,7 +141,7 @@ PROVIDERS: dict[str, Provider] = {
     "qwen": _DASHSCOPE,
     "vllm": _VLLM,
     "huggingface": _chat("vllm", hosts=("huggingface.co",)),
-    "openrouter": _chat("openrouter", "@openrouter/ai-sdk-provider", ("openrouter.ai",)),
+    "openrouter": _chat("openrouter", OPENROUTER, ("openrouter.ai",)),
     "vercel": _chat("openrouter", "@ai-sdk/gateway", ("ai-gateway.vercel.sh",)),
     "llama.cpp": _LOCAL,
     "llamacpp": _LOCAL,
@@ -156,10 +178,25 @@ class Route:
     known: bool
 
 
-def route(provider: str, model: str, base_url: str = "") -> Route:
+def route(provider: str, model: str, base_url: str = "", package: str = "", completions: bool = False) -> Route:
     """The way of ``provider/model``; an unknown provider is recognised by the host of ``base_url``, else by the model
     id alone (docs/contract/design.md#target: an id with "claude" speaks anthropic-messages, every other
-    openai-chat)."""
+    openai-chat). A ``package`` that the client's configuration names decides, where it is one that is known;
+    ``completions`` asks Azure for chat completions."""
+    way = _table_route(provider, model, base_url)
+    if package == way.package:
+        return replace(way, protocol="openai-chat") if completions and package == AZURE else way
+    protocol = PACKAGES.get(package)
+    if protocol is None:
+        return way
+    if completions and package == AZURE:
+        protocol = "openai-chat"
+    if protocol == way.protocol:
+        return replace(way, package=package)
+    return Route(protocol, package, OLDER_ANTHROPIC if protocol == "anthropic-messages" else "", way.known)
+
+
+def _table_route(provider: str, model: str, base_url: str) -> Route:
     entry = PROVIDERS.get(provider.lower()) or _by_host(base_url)
     if entry is None:
         if "claude" in model.lower():

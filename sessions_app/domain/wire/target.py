@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from sessions_app.domain.knownmodels import UNKNOWN, By, KnownModel
 from sessions_app.domain.model import Message, ReasoningPart, Session
 from sessions_app.domain.near import unknown
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
@@ -21,11 +22,12 @@ class ModelCapabilities:
 
     ``input`` lists input modalities; None = unknown, then what such a model usually reads is assumed
     (``v1_prompt.assumed_input``). ``interleaved`` is the ``capabilities.interleaved.field`` of the client's model
-    configuration.
+    configuration. ``by`` says whose word it is: the client's configuration, or somebody's.
     """
 
     input: tuple[str, ...] | None = None
     interleaved: str | None = None
+    by: By = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +53,29 @@ def make_target(
     thinking: Literal["on", "off"] = "off",
     protocol: ProtocolName | None = None,
     base_url: str = "",
+    known: KnownModel = UNKNOWN,
 ) -> Target:
-    """The target for ``provider/model``, with package and profile from the provider table; another ``protocol`` than
-    the provider's own gets that protocol's usual package. ``base_url`` recognises a server whose provider id says
-    nothing."""
-    way = route(provider, model, base_url)
+    """The target for ``provider/model``, with package and profile from what is ``known`` of it, else from the provider
+    table; another ``protocol`` than the provider's own gets that protocol's usual package. ``base_url`` recognises a
+    server whose provider id says nothing."""
+    way = route(provider, model, base_url or known.base_url, known.package, known.completions)
     wire = protocol or way.protocol
     package = way.package if wire == way.protocol else DEFAULT_PACKAGE[wire]
     profile = "" if way.profile == OLDER_ANTHROPIC and wire != "anthropic-messages" else way.profile
-    return Target(wire, provider, model, thinking, package, profile)
+    capabilities = ModelCapabilities(known.input, known.interleaved, known.by)
+    return Target(wire, provider, model, thinking, package, profile, capabilities=capabilities)
+
+
+def session_model_target(
+    session: Session,
+    provider: str,
+    model: str,
+    thinking: Literal["on", "off"],
+    protocol: ProtocolName | None = None,
+    base_url: str = "",
+) -> Target:
+    """``make_target`` with what is known of the model where the session lies."""
+    return make_target(provider, model, thinking, protocol, base_url, session.rows.models.of(provider, model))
 
 
 def parse_target(text: str, thinking: Thinking = "auto", session: Session | None = None, base_url: str = "") -> Target:
@@ -77,7 +93,10 @@ def parse_target(text: str, thinking: Thinking = "auto", session: Session | None
     provider, slash, model = rest.partition("/")
     if not slash or not provider or not model:
         raise ValueError(f"After the colon a target names PROVIDER/MODEL, as in {protocol}:acme/model-1; got {rest!r}")
-    return make_target(provider, model, _thinking(session, provider, model, thinking), protocol, base_url)
+    on = _thinking(session, provider, model, thinking)
+    if session is None:
+        return make_target(provider, model, on, protocol, base_url)
+    return session_model_target(session, provider, model, on, protocol, base_url)
 
 
 def infer_target(session: Session, thinking: Thinking = "auto", base_url: str = "") -> Target | None:
@@ -86,20 +105,21 @@ def infer_target(session: Session, thinking: Thinking = "auto", base_url: str = 
     provider, model = _own_model(session)
     if not provider and not model:
         return None
-    return make_target(provider, model, _thinking(session, provider, model, thinking), base_url=base_url)
+    on = _thinking(session, provider, model, thinking)
+    return session_model_target(session, provider, model, on, base_url=base_url)
 
 
 def default_target(session: Session, protocol: ProtocolName, thinking: Thinking = "auto") -> Target:
     """The session's own model, spoken to in ``protocol``: what verdicts of the other protocols are judged for."""
     provider, model = _own_model(session)
-    return make_target(provider, model, _thinking(session, provider, model, thinking), protocol)
+    return session_model_target(session, provider, model, _thinking(session, provider, model, thinking), protocol)
 
 
 def default_targets(session: Session, thinking: Thinking = "auto") -> dict[ProtocolName, Target]:
     """``default_target`` of every protocol, the messages looked at once."""
     provider, model = _own_model(session)
     on = _thinking(session, provider, model, thinking)
-    return {protocol: make_target(provider, model, on, protocol) for protocol in PROTOCOLS}
+    return {protocol: session_model_target(session, provider, model, on, protocol) for protocol in PROTOCOLS}
 
 
 def _protocol(name: str) -> ProtocolName:

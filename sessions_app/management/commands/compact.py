@@ -59,7 +59,7 @@ class Command(SutureCommand):
         if path == "-" and not (options["output"] or options["dry_run"] or not send):
             raise ValueError("What comes from stdin cannot be written in place; name an --output.")
         read_only = options["dry_run"] or not send
-        with open_path(path) as original, written(original, options["output"], read_only) as store:
+        with open_path(path, options["input"]) as original, written(original, options["output"], read_only) as store:
             try:
                 return self._compact(store, send, json, options)
             except ProbeRefused as refusal:

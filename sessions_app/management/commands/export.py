@@ -104,7 +104,7 @@ class Command(SutureCommand):
             raise ValueError(f"--all hands the whole store back, as {', '.join(WHOLE_FORMS)}; without --session.")
         try:
             with (
-                open_path(path) as store,
+                open_path(path, options["input"]) as store,
                 self._handed(store, path, session, form, handing, wish, whole=options["all"]) as made,
             ):
                 self._write(made, output)

@@ -49,7 +49,7 @@ class Command(SutureCommand):
         places: list[dict[str, Any]] = []
         looked = path is not None or bool(session) or bool(stores.discover())
         if looked:
-            with open_path(path) as store, self.err.progress("Looking"):
+            with open_path(path, options["input"]) as store, self.err.progress("Looking"):
                 places = list(_places(store, text, session, options))
         if json:
             self.result(

@@ -59,7 +59,7 @@ class Command(SutureCommand):
             return self._lines()
         if not target:
             raise ValueError("Name the --target, for example openai-chat:acme/model-1.")
-        with open_path(path) as store:
+        with open_path(path, options["input"]) as store:
             rows = store.read(one_session(store, options["session"]))
         decoded = dialects.reading(dialects.decode(rows), options["history"])
         wanted = session_target(target, options["thinking"], decoded)

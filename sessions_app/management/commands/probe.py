@@ -53,7 +53,7 @@ class Command(SutureCommand):
         parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
     def run(self, *, path: str | None, send: bool, json: bool, **options: Any) -> int:
-        with open_path(path) as store:
+        with open_path(path, options["input"]) as store:
             rows = store.read(one_session(store, options["session"]))
             file = str(store.path.resolve())
         wanted = ProbeOptions(options["target"], options["thinking"], as_stored=not options["as_repaired"])

@@ -68,7 +68,7 @@ class Command(SutureCommand):
 
     def run(self, *, path: str | None, json: bool, ndjson: bool, fail_on: str, all: bool, **options: Any) -> int:
         health: Counter[str] = Counter()
-        with open_path(path) as store:
+        with open_path(path, options["input"]) as store:
             source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
             whole = store_report(store=store, seconds=QUICK_SECONDS)
             native = path != "-" and is_native(store.path)
@@ -144,6 +144,8 @@ class Command(SutureCommand):
         word = f"{_WORDS[document['health']]:<10}"
         self.tell("")
         self.tell(Toned(word, _TONES[document["health"]]), document["id"], Toned(_line(document["title"]), "strong"))
+        if known := _known(document["target"] or {}):
+            self.tell(Toned(f"  {known}", "quiet"))
         rows = [_finding(one["severity"], one["rule"], one["summary"]) for one in document["findings"]]
         own = (document["target"] or {}).get("protocol")
         for protocol, verdict in sorted(document["verdicts"].items(), key=lambda item: item[0] != own):
@@ -164,6 +166,15 @@ def _counted(found: Iterable[dict[str, Any]], health: Counter[str], meter: Meter
 
 def _finding(severity: str, rule: str, summary: str) -> tuple[Cell, ...]:
     return Toned(severity, _TONES.get(severity, "quiet")), rule, summary
+
+
+def _known(target: dict[str, Any]) -> str:
+    """What is known of the model from elsewhere, and whose word it is; "" for nothing."""
+    if not target.get("known_by"):
+        return ""
+    whose = "from your configuration" if target["known_by"] == "configuration" else "as --input says"
+    reads = f"reads {', '.join(target['input'])}; " if target["input"] else ""
+    return f"{target['provider']}/{target['model']}: {reads}{target['package']}, {whose}"
 
 
 def _line(text: str) -> str:

@@ -80,7 +80,7 @@ class SqliteStore(Store):
                 if row is not None:  # deleted by the client in the meantime
                     yield row
 
-    def read(self, session_id: str) -> SessionRows:
+    def stored(self, session_id: str) -> SessionRows:
         with self.snapshot():
             return self._read(session_id, self.all_projects())
 

@@ -167,6 +167,23 @@ def sync(request: HtmxRequest, source_id: int) -> HttpResponseBase:
 
 @require_POST
 @allowed(SOURCES)
+def reads(request: HtmxRequest, source_id: int) -> HttpResponseBase:
+    """Say what the models of its sessions read."""
+    found = _source(source_id)
+    try:
+        said = request.POST.get("input", "")
+        new = importing.source_input_set(source=found, said=said, actor=actor(request), now=clock(), face=FACE)
+    except ValueError as problem:
+        messages.error(request, f"Nothing was changed. {problem}", extra_tags="risk")
+        return redirect("sessions_app:source", source_id)
+    if new:
+        tasks.rescan_run.enqueue()
+        messages.success(request, "Its sessions are judged again.")
+    return redirect("sessions_app:source", source_id)
+
+
+@require_POST
+@allowed(SOURCES)
 def cancel(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     job = ImportJob.objects.filter(source=_source(source_id), state__in=ImportJob.ACTIVE).first()
     if job is not None:

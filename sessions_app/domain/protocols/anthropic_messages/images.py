@@ -7,13 +7,12 @@ from typing import NamedTuple
 
 from sessions_app.domain.protocols.anthropic_messages.view import Block, View
 from sessions_app.domain.protocols.checking import Pointer, objects, text_of
-from sessions_app.domain.protocols.media import MIB, Sniffed, sniff
+from sessions_app.domain.protocols.media import IMAGES, MIB, Sniffed, sniff
 from sessions_app.domain.wire.verdict import Violation
 
 EDGE = 8000
 MANY = 20
 EDGE_MANY = 2000
-_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
 class _Image(NamedTuple):
@@ -46,7 +45,9 @@ def _image(view: View, image: _Image, real: Sniffed, edge: int) -> Iterator[Viol
     if max(real.width, real.height) > edge:
         many = "many" if edge == EDGE_MANY else ""
         yield request.broken("A26", f"{source}.data", image.pointer, many, edge=edge)
-    if not real.valid or (real.mime not in _TYPES and real.mime):
+    if image.declared not in IMAGES:
+        yield request.broken("A28", f"{source}.media_type", image.pointer, "type")
+    elif not real.valid or (real.mime not in IMAGES and real.mime):
         yield request.broken("A28", image.position, image.pointer)
     elif not real.mime:
         yield request.broken("A28", image.position, image.pointer, doubtful=True)

@@ -479,12 +479,14 @@ _MEDIA = (
         "reported",
         SEMANTIC,
         says(
-            r"media type, but the image appears to be|could not process image",
+            r"media type, but the image appears to be|could not process image"
+            r"|source\.base64\.media_type: Input should be",
             "media-rejected",
             MEDIA,
             "Could not process image",
             label="{position}.image.source.base64.data: The image was specified using the {declared} media type, but"
             " the image appears to be a {real} image",
+            type="{position}: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
         ),
         vendor_only=True,
         note="From the first bytes; that all of an image decodes is not checked.",

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.lowering.v1 import JS_SPACE
-from sessions_app.domain.lowering.v1_packages import ANTHROPIC, package_of
+from sessions_app.domain.lowering.v1_packages import is_verified
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, decoded_text, grouped, prompt, unsupported
 from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.target import Target
@@ -42,7 +42,7 @@ def write(lowered: Lowered, target: Target) -> Body:
         messages.append({"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]})
     body = {"model": target.model, "messages": messages}
     provenance = BlockOrigins("messages", "content", origins, sources)
-    return Body("anthropic-messages", body, provenance, verified=package_of(target) == ANTHROPIC)
+    return Body("anthropic-messages", body, provenance, is_verified(target))
 
 
 def _user(message: PromptMessage) -> _Blocks:

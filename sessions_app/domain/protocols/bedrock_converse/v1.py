@@ -1,21 +1,22 @@
 """bedrock-converse bodies of the V1 client, which writes them with ``@ai-sdk/amazon-bedrock``
-(docs/contract/wire.md#6.1.10).
-
-Read from source, not verified against recordings.
-"""
+(docs/contract/wire.md#6.1.10, #6.9)."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.lowering.v1 import JS_SPACE, is_blank
-from sessions_app.domain.protocols.v1_prompt import PromptMessage, grouped, prompt, unsupported
-from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, Origin
+from sessions_app.domain.lowering.v1_packages import STATES, is_verified
+from sessions_app.domain.protocols.v1_prompt import PromptMessage, grouped, own, prompt
+from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, LoweringError, Origin
+from sessions_app.domain.wire.providers import BEDROCK
 from sessions_app.domain.wire.target import Target
 
 type _Blocks = list[tuple[dict[str, Any], Origin]]
 
+_UNPLAIN: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGES: Final = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
 DOCUMENTS: Final = {
     "application/pdf": "pdf",
@@ -31,24 +32,30 @@ DOCUMENTS: Final = {
 
 
 def write(lowered: Lowered, target: Target) -> Body:
-    """The body for ``lowered``. Raises ``LoweringError`` for a file it cannot send."""
+    """The body for ``lowered``: an answer with nothing in it is left out, and what stands around it becomes one
+    message. Raises ``LoweringError`` for a file it cannot send, or a signature that is no text."""
     messages: list[dict[str, Any]] = []
     sources: list[Origin] = []
     origins: list[list[Origin]] = []
     writer = _Writer()
     groups = list(grouped(prompt(lowered, target)))
     for index, group in enumerate(groups):
-        assistant = group[0].role == "assistant"
+        role = "assistant" if group[0].role == "assistant" else "user"
         blocks: _Blocks = []
         for position, message in enumerate(group):
             last = index == len(groups) - 1 and position == len(group) - 1
-            blocks += writer.assistant(message, last) if assistant else writer.user(message)
-        sources.append(group[0].origin)
-        origins.append([origin for _, origin in blocks])
-        messages.append({"role": "assistant" if assistant else "user", "content": [block for block, _ in blocks]})
+            blocks += writer.assistant(message, last) if role == "assistant" else writer.user(message)
+        if not blocks and role == "assistant":
+            continue
+        if not messages or messages[-1]["role"] != role:
+            sources.append(group[0].origin)
+            origins.append([])
+            messages.append({"role": role, "content": []})
+        origins[-1] += [origin for _, origin in blocks]
+        messages[-1]["content"] += [block for block, _ in blocks]
     body = {"modelId": target.model, "messages": messages}
     provenance = BlockOrigins("messages", "content", origins, sources)
-    return Body("bedrock-converse", body, provenance, verified=False)
+    return Body("bedrock-converse", body, provenance, is_verified(target))
 
 
 class _Writer:
@@ -87,20 +94,16 @@ class _Writer:
         ]
 
     def _file(self, media_type: str, data: str, filename: str | None, origin: Origin) -> dict[str, Any]:
+        source = {"source": {"bytes": data}}
         if media_type.startswith("image/"):
-            kind = "jpeg" if media_type == "image/*" else _IMAGES.get(media_type)
-            if kind is None:
-                raise unsupported(f"image mime type: {media_type}", origin)
-            return {"image": {"format": kind, "source": {"bytes": data}}}
-        kind = DOCUMENTS.get(media_type)
-        if kind is None:
-            raise unsupported(f"file mime type: {media_type}", origin)
+            return {"image": {"format": _format("image", media_type, _IMAGES, origin), **source}}
+        kind = _format("file", media_type, DOCUMENTS, origin)
         if filename:
-            name = filename.rpartition(".")[0] or filename
+            name = filename.partition(".")[0]
         else:
             self.documents += 1
             name = f"document-{self.documents}"
-        return {"document": {"format": kind, "name": name, "source": {"bytes": data}}}
+        return {"document": {"format": kind, "name": name, **source}}
 
     def assistant(self, message: PromptMessage, last: bool) -> _Blocks:
         """The blocks of one message; in the last message of the request the last text is trimmed."""
@@ -108,13 +111,13 @@ class _Writer:
         blocks: _Blocks = []
         for index, (part, origin) in enumerate(zip(message.blocks, message.origins, strict=True)):
             trim = last and index == len(message.blocks) - 1
-            block = _assistant_block(part, reasons, trim)
+            block = _assistant_block(part, origin, reasons, trim)
             if block is not None:
                 blocks.append((block, origin))
         return blocks
 
 
-def _assistant_block(part: dict[str, Any], reasons: bool, trim: bool) -> dict[str, Any] | None:
+def _assistant_block(part: dict[str, Any], origin: Origin, reasons: bool, trim: bool) -> dict[str, Any] | None:
     kind = part["type"]
     if kind == "text":
         # Beside reasoning even blank text keeps its place, since signatures cover what stands around them (B6).
@@ -122,14 +125,38 @@ def _assistant_block(part: dict[str, Any], reasons: bool, trim: bool) -> dict[st
             return None
         return {"text": part["text"].strip(JS_SPACE) if trim else part["text"]}
     if kind == "reasoning":
-        state = part.get("providerMetadata", {}).get("bedrock", {})
+        state = own(part, "bedrock")
+        if any(not isinstance(state.get(name, ""), str) for name in STATES[BEDROCK]):
+            raise LoweringError("invalid-state", "invalid bedrock provider options", origin)
         if state.get("signature") is not None:
             text = part["text"].strip(JS_SPACE) if trim else part["text"]
             return {"reasoningContent": {"reasoningText": {"text": text, "signature": state["signature"]}}}
+        if state.get("redactedContent") is not None:
+            return {"reasoningContent": {"redactedContent": state["redactedContent"]}}
         if state.get("redactedData") is not None:
             return {"reasoningContent": {"redactedReasoning": {"data": state["redactedData"]}}}
         return None
     if kind != "tool-call":
         return None
-    use: dict[str, Any] = {"toolUseId": part["id"], "name": part["name"]}
-    return {"toolUse": {**use, "input": part["input"]} if "input" in part else use}
+    return {"toolUse": {"toolUseId": part["id"], "name": _name(part["name"]), "input": _input(part)}}
+
+
+def _name(name: str) -> str:
+    """A tool's name in the characters that the service takes."""
+    return _UNPLAIN.sub("", name) or "_"
+
+
+def _input(part: dict[str, Any]) -> Any:
+    """Arguments are an object; anything else is wrapped in one."""
+    if "input" not in part:
+        return {}
+    value = part["input"]
+    return value if isinstance(value, dict) else {"rawInvalidInput": value}
+
+
+def _format(what: str, media_type: str, known: dict[str, str], origin: Origin) -> str:
+    kind = known.get(media_type)
+    if kind is None:
+        words = f"Unsupported {what} mime type: {media_type}, expected one of: {', '.join(known)}"
+        raise LoweringError("unsupported-file", words, origin)
+    return kind

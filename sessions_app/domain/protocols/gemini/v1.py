@@ -1,13 +1,11 @@
-"""gemini bodies of the V1 client, which writes them with ``@ai-sdk/google`` (docs/contract/wire.md#6.1.10).
-
-Read from source, not verified against recordings.
-"""
+"""gemini bodies of the V1 client, which writes them with ``@ai-sdk/google`` (docs/contract/wire.md#6.1.10, #6.9)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from sessions_app.domain import jsjson
+from sessions_app.domain.lowering.v1_packages import is_verified
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, prompt
 from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, Origin
 from sessions_app.domain.wire.target import Target
@@ -33,7 +31,7 @@ def write(lowered: Lowered, target: Target) -> Body:
         role = "model" if message.role == "assistant" else "user"
         contents.append({"role": role, "parts": [part for part, _ in parts]})
     provenance = BlockOrigins("contents", "parts", origins, sources)
-    return Body("gemini", {"contents": contents}, provenance, verified=False)
+    return Body("gemini", {"contents": contents}, provenance, is_verified(target))
 
 
 def _parts(message: PromptMessage, inline: bool) -> _Parts:

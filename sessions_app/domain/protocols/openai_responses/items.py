@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
-from sessions_app.domain.protocols.media import data_url, sniff
+from sessions_app.domain.protocols.media import IMAGES, data_url, sniff
 from sessions_app.domain.wire.verdict import Violation
 
 ID_LIMIT = 64
@@ -34,7 +34,6 @@ _CONTENT: dict[str, tuple[str, ...]] = {
     "developer": ("input_text", "input_image", "input_file"),
 }
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
-_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,5 +216,5 @@ def media(view: View) -> Iterator[Violation]:
                 length = len(text_of(part.get("image_url")))
                 if length > IMAGE_LIMIT:
                     yield view.request.broken("R-size", where, pointer, "image", limit=IMAGE_LIMIT, length=length)
-                elif not real.valid or (real.mime and real.mime not in _IMAGES):
+                elif not real.valid or not {url.mime, real.mime or url.mime} <= IMAGES:
                     yield view.request.broken("R-media", where, pointer)
