@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('sessions_app', '0008_v2_inputs'),
+        ('sessions_app', '0009_v2_inputs'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('sessions_app', '0009_v2_last_event'),
+        ('sessions_app', '0010_v2_last_event'),
     ]
 
     operations = [
