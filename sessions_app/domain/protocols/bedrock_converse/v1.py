@@ -41,7 +41,7 @@ def write(lowered: Lowered, target: Target) -> Body:
         assistant = group[0].role == "assistant"
         blocks: _Blocks = []
         for position, message in enumerate(group):
-            last = index == len(groups) - 1 and position == len(group) - 1
+            last = lowered.ends and index == len(groups) - 1 and position == len(group) - 1
             blocks += writer.assistant(message, last) if assistant else writer.user(message)
         sources.append(group[0].origin)
         origins.append([origin for _, origin in blocks])
