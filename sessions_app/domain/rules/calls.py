@@ -247,16 +247,14 @@ def find_stuck(context: Context) -> Iterator[Finding]:
 
 @rule("tool-ran-twice", severity="info", safety="manual")
 def find_repeats(context: Context) -> Iterator[Finding]:
-    """Two completed calls of one message with the same tool and input, or with one id and different results."""
+    """Two completed calls of one message with the same tool and input, under two ids or with two results. One id with
+    two inputs is two calls (``duplicate-call-id-in-message``)."""
     for message in context.messages:
         done: dict[tuple[str, str], ToolPart] = {}
-        by_id: dict[str, ToolPart] = {}
         for tool in message.tools():
             if tool.status != "completed" or tool.provider_executed:
                 continue
             earlier = done.setdefault((tool.tool, repr(tool.input)), tool)
-            if earlier is tool and tool.call_id:
-                earlier = by_id.setdefault(tool.call_id, tool)
             if earlier is not tool and (earlier.call_id != tool.call_id or _differs(earlier, tool)):
                 yield _repeat(context, message, earlier, tool)
 
@@ -264,15 +262,11 @@ def find_repeats(context: Context) -> Iterator[Finding]:
 def _repeat(context: Context, message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
     reads_only = tool.tool in READ_ONLY
     choices = []
-    if reads_only and earlier.input == tool.input:
+    if reads_only:
         label = f"Remove the repeat {tool.id}: {tool.tool} only reads"
         choices = [lossy("remove-repeat", label, delete_part(tool, f"the same read was made by {earlier.id}"))]
-    if (earlier.tool, earlier.input) == (tool.tool, tool.input):
-        summary = f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})"
-    else:
-        summary = f"The call {tool.call_id} ran twice ({earlier.id} and {tool.id})"
     return context.finding(
-        summary,
+        f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})",
         *choices,
         messages=[message],
         parts=[earlier, tool],
