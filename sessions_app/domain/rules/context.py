@@ -64,6 +64,10 @@ class Facts:
     """What errors that somebody pasted point at."""
     now: int | None = None
     """The time in ms."""
+    client: str = ""
+    """The newest version that a session of the store names."""
+    asleep: tuple[str, ...] = ()
+    """Sessions that were last used before ids wrapped the last time, the newest first."""
     history: Callable[[str], Sequence[tuple[str, int]]] | None = field(default=None, compare=False)
     """Given a message id, the (id, time_created) of every message of the stored session that holds it, in order; ()
     where none does. Looked up only when a rule needs it (a fork's pointers into its parent,
