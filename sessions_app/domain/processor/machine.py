@@ -260,7 +260,8 @@ class Processor:
         if item is None:
             return None
         if item.status != "pending":
-            return self._refuse(item, event, now)
+            self._refuse(item, event, now)
+            return None
         item.name, item.metadata, item.executed = event.name, dict(event.metadata), event.executed
         item.ran = now
         self._changed[item] = None
