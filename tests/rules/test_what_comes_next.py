@@ -10,15 +10,18 @@ import pytest
 from sessions_app.domain import dialects, planning, rowdoc
 from sessions_app.domain.bodies import body
 from sessions_app.domain.lowering.replay import opens_with_task, replayed
+from sessions_app.domain.lowering.summary_request import summary_request
 from sessions_app.domain.model import Session
 from sessions_app.domain.rules import Facts, find_all
 from sessions_app.domain.rules.context import Context
 from sessions_app.domain.scan import as_document, scan
+from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import parse_target
 from tests.factories.sessions import (
     CHAT,
     CLAUDE,
     V1,
+    V2,
     codes,
     data_of,
     finish,
@@ -110,6 +113,11 @@ def test_keeping_the_half_summary_is_a_choice_and_ends_the_compaction_too() -> N
     message = after.message("msg_0004")
     assert message is not None and message.data["finish"] == "error" and opens_with_task(after) is None
     assert message in replayed(after)
+
+
+def test_a_v2_session_has_no_summary_request_of_this_form() -> None:
+    with pytest.raises(LoweringError, match="Only opencode's V1 client"):
+        summary_request(V2().user("go").decoded())
 
 
 def half(*more: Any, **columns: Any) -> Session:
