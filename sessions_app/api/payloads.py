@@ -32,6 +32,11 @@ Target = Annotated[
 AsStored = Annotated[bool, Query(description="what the client sends today, without the two fixes")]
 Canonical = Annotated[bool, Query(description="the canonical messages instead of a protocol's body")]
 
+Summary = Annotated[
+    bool,
+    Query(description="the summary request, which comes first where a compaction is pending, in place of the turn"),
+]
+
 Redact = Annotated[bool, Query(description="mask what looks like a key")]
 History = Annotated[
     Literal["", "opencode-v1", "opencode-v2"],
@@ -42,7 +47,10 @@ _JSON = {"responses": {200: {"description": "OK", "content": {"application/json"
 _LINES = {
     "responses": {
         200: {
-            "description": "A line per session: id, session, source, target, verified, body (or canonical), or error",
+            "description": (
+                "A line per session: id, session, source, target, opens_with (where a task comes first), verified,"
+                " body (or canonical), or error"
+            ),
             "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
         }
     }
@@ -62,6 +70,7 @@ def session_payload(
     thinking: Thinking = "auto",
     as_stored: AsStored = False,
     canonical: Canonical = False,
+    summary: Summary = False,
     redact: Redact = False,
     history: History = "",
 ) -> HttpResponse:
@@ -70,10 +79,12 @@ def session_payload(
 
     ``X-Suture-Masked: yes`` says that what looks like a key is masked, since the caller may not see it.
     ``X-Suture-Target`` names the target, ``X-Suture-Verified`` says whether recordings confirm this writer.
+    ``X-Suture-Opens-With`` (compaction, subtask) says that the client runs this task first: the turn's body is then the
+    one after it.
     """
     session = session_for_reading(request, sid)
     try:
-        made = payload(session, PayloadOptions(target, thinking, as_stored, canonical, redact, history))
+        made = payload(session, PayloadOptions(target, thinking, as_stored, canonical, summary, redact, history))
     except NoTarget as problem:
         raise Problem(422, str(problem)) from problem
     if made.error is not None:
@@ -85,6 +96,8 @@ def session_payload(
     name = made.target
     response["X-Suture-Target"] = json.dumps(f"{name.protocol}:{name.provider}/{name.model}")[1:-1]
     response["X-Suture-Verified"] = "yes" if made.verified else "no"
+    if made.opens_with:
+        response["X-Suture-Opens-With"] = made.opens_with
     return response
 
 
@@ -100,16 +113,15 @@ def payloads_export(
     thinking: Thinking = "auto",
     as_stored: AsStored = False,
     canonical: Canonical = False,
+    summary: Summary = False,
     redact: Redact = False,
     history: History = "",
 ) -> StreamingHttpResponse:
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
     wanted = SessionFilter.understood(request.GET, also=PayloadOptions.__dataclass_fields__)
-    lines = payload_lines(
-        session_query(wanted, sessions(request)),
-        PayloadOptions(target, thinking, as_stored, canonical, redact, history),
-    )
+    options = PayloadOptions(target, thinking, as_stored, canonical, summary, redact, history)
+    lines = payload_lines(session_query(wanted, sessions(request)), options)
     response = StreamingHttpResponse(
         (line.encode() for line in lines_shown(request, lines)), content_type="application/x-ndjson"
     )

@@ -78,6 +78,7 @@ def _detail(detail: SessionDetail) -> dict[str, Any]:
         **{name: getattr(detail.row, name) for name in SessionRow.__dataclass_fields__},
         "source_path": detail.source_path,
         "last_call": detail.last_call,
+        "opens_with": detail.opens_with,
         "verdicts": list(detail.verdicts),
         "children": [child.id for child in detail.children],
         "parent_id": detail.parent.id if detail.parent else None,

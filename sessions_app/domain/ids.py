@@ -10,6 +10,8 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _STANDARD = re.compile(r"([a-z]+_)([0-9a-f]{12})([0-9A-Za-z]{14})")
 _TAIL_SPACE = 62**14
 _STAMP_SPACE = 1 << 48
+WRAP = _STAMP_SPACE // 0x1000
+"""Milliseconds from one wrap of the ids to the next (docs/contract/formats.md#a8)."""
 
 
 @dataclass(frozen=True, slots=True)

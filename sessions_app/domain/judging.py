@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from sessions_app.domain.bodies import Requests
+from sessions_app.domain.bodies import Requests, written
+from sessions_app.domain.lowering.summary_request import summary_request
 from sessions_app.domain.model import Session
 from sessions_app.domain.protocols import judge
 from sessions_app.domain.wire.lowered import LoweringError
@@ -15,6 +16,15 @@ from sessions_app.domain.wire.verdict import Verdict
 
 NEXT_PROMPT: Final = "continue"
 """The user message that a history is judged with (docs/contract/design.md#verdict)."""
+OPENS_WITH: Final = {
+    "compaction": (
+        "A compaction is pending: the client first sends a summary request; the turn's own request is the one after it."
+    ),
+    "subtask": (
+        "A subtask is pending: the client first runs it in a session of its own; the turn's own request comes after it."
+    ),
+}
+"""What to say of the task that a client runs before the request that is judged."""
 
 
 def judged_requests(
@@ -41,16 +51,32 @@ def verdict_on(requests: Requests, target: Target) -> Verdict:
     try:
         request = requests.body(target)
     except LoweringError as error:
-        details = {"kind": error.kind}
-        if error.origin is not None:
-            details |= {"message": error.origin.message, "part": error.origin.part}
-        return Verdict(target, accepted=False, refusal=error.words, details=details)
-    judged = judge(request, target)
+        return _told(_refused(target, error), requests.opens_with)
+    return _told(judge(request, target), requests.opens_with, request.verified)
+
+
+def summary_verdict(session: Session, target: Target) -> Verdict:
+    """What ``target`` would answer to the summary request that comes first where a compaction is pending."""
+    try:
+        request = written(summary_request(session, NEXT_PROMPT), session, target)
+    except LoweringError as error:
+        return _refused(target, error)
+    return _told(judge(request, target), None, request.verified)
+
+
+def _refused(target: Target, error: LoweringError) -> Verdict:
+    details = {"kind": error.kind}
+    if error.origin is not None:
+        details |= {"message": error.origin.message, "part": error.origin.part}
+    return Verdict(target, accepted=False, refusal=error.words, details=details)
+
+
+def _told(judged: Verdict, opens_with: str | None, verified: bool = True) -> Verdict:
     told = dict(judged.details)
-    if not request.verified:
+    if not verified:
         told["writer"] = "not verified"
-    if requests.opens_with is not None:
-        told["opens_with"] = requests.opens_with
+    if opens_with is not None:
+        told["opens_with"] = opens_with
     return replace(judged, details=told) if told else judged
 
 

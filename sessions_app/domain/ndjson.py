@@ -14,7 +14,7 @@ from typing import Any
 from sessions_app.domain import rowdoc
 from sessions_app.domain.bodies import written
 from sessions_app.domain.dialects import decode
-from sessions_app.domain.lowering import lower
+from sessions_app.domain.lowering import lower, lowerer
 from sessions_app.domain.model import V1, V2, Session
 from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.wire.lowered import Lowered, LoweringError
@@ -36,8 +36,8 @@ class LineError(ValueError):
 
 
 def lower_line(document: Any) -> Line:
-    """The line out for a line in that is read already: ``{"canonical", "bodies"}``, or ``{"error": {"kind",
-    "message"}}``.
+    """The line out for a line in that is read already: ``{"opens_with"?, "canonical", "bodies"}``, or ``{"error":
+    {"kind", "message"}}``.
 
     Never raises for what a line holds. ``document["cache"]`` (``none`` or ``auto``, default ``none``) is the cache
     policy of the V2 client. An openai-chat body of a V2 session has no placeholder system message here: it is what the
@@ -68,7 +68,8 @@ def lower_line(document: Any) -> Line:
         bodies = {protocol: _v2_body(lowered, target, protocol, cache) for protocol in PROTOCOLS}
     else:
         bodies = {protocol: _v1_body(session, target, protocol, repairs) for protocol in PROTOCOLS}
-    return {"canonical": lowered.messages, "bodies": bodies}
+    opens_with = lowerer(session).opens_with(session)
+    return {**({"opens_with": opens_with} if opens_with else {}), "canonical": lowered.messages, "bodies": bodies}
 
 
 def _named(document: Any) -> None:

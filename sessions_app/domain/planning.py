@@ -135,7 +135,7 @@ def _round(work: _Work, context: Context, wish: Wish, wanted: Collection[str], h
     batch: list[tuple[str, Choice]] = []
     touched: dict[str, str] = {}
     parts: set[str] = set()
-    found = find_all(context, wanted)
+    found = find_all(context, wanted, apart=bool(wish.messages))
     if first:
         work.found = found
         work.places = {finding.key: _rows(context, finding) for finding in found}

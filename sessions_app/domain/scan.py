@@ -56,6 +56,11 @@ class SessionScan:
         """The verdict that health comes from."""
         return self.verdicts.get(self.target.protocol) if self.target else None
 
+    @property
+    def opens_with(self) -> str:
+        """The task that the client runs before the request that is judged, "" where that comes first."""
+        return next((verdict.opens_with for verdict in self.verdicts.values()), "")
+
 
 @undisturbed
 def scan(
@@ -211,6 +216,7 @@ def as_document(session: Session, result: SessionScan) -> dict[str, Any]:
         "reasons": list(result.reasons),
         "target": _target(result.target),
         "last_call": _last_call(result.last_call),
+        **({"opens_with": result.opens_with} if result.opens_with else {}),
         "findings": [_finding(finding) for finding in result.findings],
         "verdicts": {
             protocol: _verdict(result.verdicts[protocol]) for protocol in PROTOCOLS if protocol in result.verdicts
@@ -269,6 +275,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         document["refusal"] = verdict.refusal
     if verdict.details.get("writer"):
         document["writer"] = verdict.details["writer"]
+    if verdict.opens_with:
+        document["opens_with"] = verdict.opens_with
     return document
 
 

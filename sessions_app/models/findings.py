@@ -58,7 +58,7 @@ class Verdict(models.Model):
     warnings = models.JSONField(default=list)
     not_checkable = models.JSONField(default=list)
     details = models.JSONField(default=dict)
-    """As the domain's: the kind of a refusal with its place, "writer": "not verified"."""
+    """As the domain's: the kind of a refusal with its place, "writer": "not verified", "opens_with"."""
     target = models.JSONField(default=dict)
 
     class Meta:
@@ -68,3 +68,8 @@ class Verdict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.protocol}: {'accepted' if self.accepted else 'rejected'}"
+
+    @property
+    def opens_with(self) -> str:
+        """The task that the client runs before the request that is judged; "" = none."""
+        return str(self.details.get("opens_with", ""))

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import logging
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sessions_app.domain.jsjson import encode
-from sessions_app.domain.processor.events import Event, Failure, StreamError, StreamFailed, Usage
+from sessions_app.domain.processor.events import (
+    UNCOUNTED,
+    Event,
+    Failure,
+    StepFinish,
+    StreamError,
+    StreamFailed,
+    Usage,
+)
 from sessions_app.domain.processor.ports import Connect, Execute, Feed, RequestBody
 from sessions_app.domain.wire.names import ProtocolName
 
@@ -45,6 +55,14 @@ class NotReachable(Exception):
     for the user."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back for a request that was accepted: its HTTP status, and the tokens it took."""
+
+    status: int
+    usage: Usage
+
+
 class Line:
     """Requests to one endpoint in one protocol. Raises ``NotReachable``. Use it in a ``with`` block or close it."""
 
@@ -62,19 +80,40 @@ class Line:
     def close(self) -> None:
         self._client.close()
 
-    def send(self, request: bytes) -> Usage:
-        """One request without a stream, sent as it is; the tokens it took. Raises ``StreamFailed`` with what the
-        provider said."""
+    def send(self, request: bytes) -> Reply:
+        """One request that asks for no stream, sent as it is. Some gateways stream all the same: that is an answer too.
+        Raises ``StreamFailed`` with what the provider said, and its status."""
         try:
-            answer = self._client.post(self._path, content=request, cast_to=object, options=_JSON)
+            answered = self._client.post(self._path, content=request, cast_to=_raw_response(), options=_JSON)
+            status, text = int(answered.status_code), str(answered.text)
         except Exception as problem:
             raise StreamFailed(failure_from(problem)) from problem
+        if text.lstrip().startswith(_SSE):
+            return Reply(status, self._streamed(text, status))
+        try:
+            answer = json.loads(text)
+        except (ValueError, RecursionError):
+            answer = None
         if not isinstance(answer, dict):
-            raise StreamFailed(Failure("api", "The provider answered with something that is no JSON object."))
+            words = "The provider answered with something that is no JSON object."
+            raise StreamFailed(Failure("api", words, status))
         if answer.get("error"):
-            raise StreamFailed(failure_in(answer["error"], 200))
+            raise StreamFailed(failure_in(answer["error"], status))
         usage = answer.get("usage")
-        return _USAGE[self.protocol](usage if isinstance(usage, dict) else {})
+        return Reply(status, _USAGE[self.protocol](usage if isinstance(usage, dict) else {}))
+
+    def _streamed(self, text: str, status: int) -> Usage:
+        """The tokens that a stream tells of, where it tells; an error inside of it is one of the request's."""
+        usage = UNCOUNTED
+        try:
+            for event in _EVENTS[self.protocol](_chunks(text)):
+                if isinstance(event, StepFinish):
+                    usage = event.usage
+                elif isinstance(event, StreamError):
+                    raise StreamFailed(event.failure)
+        except StreamFailed as problem:
+            raise StreamFailed(replace(problem.failure, status=problem.failure.status or status)) from problem
+        return usage
 
     def stream(self, request: RequestBody) -> SdkStream:
         """Begin a streamed response. Raises what the SDK raises."""
@@ -87,6 +126,24 @@ class Line:
             stream_cls=self._stream,
         )
         return SdkStream(raw, _EVENTS[self.protocol])
+
+
+_SSE = ("data:", "event:", "id:", "retry:", ":")
+"""What a line of server-sent events begins with (a comment with the colon alone)."""
+
+
+def _raw_response() -> Any:
+    """The class of responses as the HTTP library under both SDKs has them: what is not parsed keeps its status."""
+    return importlib.import_module("httpx2").Response
+
+
+def _chunks(text: str) -> Iterator[Any]:
+    """The JSON of the events of a stream that was read to its end."""
+    for line in text.splitlines():
+        name, _, data = line.partition(":")
+        if name == "data" and data.strip() not in ("", "[DONE]"):
+            with contextlib.suppress(ValueError, RecursionError):
+                yield json.loads(data)
 
 
 _JSON = {"headers": {"content-type": "application/json"}, "follow_redirects": False}

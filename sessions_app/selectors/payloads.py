@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from sessions_app.domain import bodies, dialects, jsjson, lowering
 from sessions_app.domain import model as domain
+from sessions_app.domain.lowering.summary_request import summary_request
 from sessions_app.domain.secrets import masked_deeply
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target, infer_target, parse_target
@@ -37,6 +38,8 @@ class Payload:
     verified: bool = True
     provenance: dict[str, tuple[str, str]] = field(default_factory=dict)
     error: dict[str, str] | None = None
+    opens_with: str = ""
+    """The task ("compaction", "subtask") that the client runs before the turn's request; "" = none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class PayloadOptions:
     thinking: Thinking = "auto"
     as_stored: bool = False
     canonical: bool = False
+    summary: bool = False
+    """The summary request, which comes first where a compaction is pending, in place of the turn's."""
     redact: bool = False
     """Mask what looks like a key; the payload is then no longer what the client would send."""
     history: str = ""
@@ -73,15 +78,19 @@ def payload(session: Session, options: PayloadOptions) -> Payload:
 def lowered_payload(decoded: domain.Session, options: PayloadOptions) -> Payload:
     decoded = dialects.reading(decoded, options.history)
     target = chosen_target(decoded, options.target, options.thinking)
+    opens_with = lowering.lowerer(decoded).opens_with(decoded) or ""
     try:
-        lowered = lowering.lower(decoded, target, repairs=not options.as_stored)
+        if options.summary:
+            lowered = summary_request(decoded)
+        else:
+            lowered = lowering.lower(decoded, target, repairs=not options.as_stored)
         if options.canonical:
-            return Payload(target, _text(lowered.messages, options))
+            return Payload(target, _text(lowered.messages, options), opens_with=opens_with)
         body = bodies.written(lowered, decoded, target)
     except LoweringError as refusal:
-        return Payload(target, error={"kind": refusal.kind, "message": refusal.words})
+        return Payload(target, error={"kind": refusal.kind, "message": refusal.words}, opens_with=opens_with)
     places = {_pointer(path): (origin.message, origin.part) for path, origin in body.provenance.items()}
-    return Payload(target, _text(body.body, options), body.verified, places)
+    return Payload(target, _text(body.body, options), body.verified, places, opens_with=opens_with)
 
 
 def _text(value: Any, options: PayloadOptions) -> str:
@@ -113,6 +122,8 @@ def _line(session: Session, options: PayloadOptions) -> str:
         for name, value in asdict(made.target).items()
         if name in ("protocol", "provider", "model", "thinking")
     }
+    if made.opens_with:
+        head["opens_with"] = made.opens_with
     if made.error is not None:
         return jsjson.dumps({**head, "error": made.error}) + "\n"
     # The body goes in as text: decoding and encoding it again could change what the client would send.

@@ -175,6 +175,11 @@ class SessionDetail:
     def own_verdict(self) -> Verdict | None:
         return next((verdict for verdict in self.verdicts if verdict.own), None)
 
+    @property
+    def opens_with(self) -> str:
+        """The task that the client runs before the request that is judged; "" = none."""
+        return next((verdict.opens_with for verdict in self.verdicts), "")
+
 
 def _rows(sessions: QuerySet[Session]) -> tuple[SessionRow, ...]:
     chosen = sessions.select_related("source").only(*_ROW_FIELDS).fetch_mode(FETCH_RAISE)

@@ -132,19 +132,19 @@ def probe_send(*, prepared: Prepared) -> Answered:
     """Send it, once, and wait for the answer. Raises ``ProbeRefused`` where nothing can be sent."""
     seconds = settings.SUTURE_PROBE_SECONDS
     started = time.monotonic()
-    usage, failure = UNCOUNTED, None
+    failure = None
     try:
         with Line(
             prepared.endpoint, prepared.target.protocol, Limits(connect=min(10, seconds), silence=seconds)
         ) as line:
-            usage = line.send(prepared.request)
+            reply = line.send(prepared.request)
     except NotReachable as problem:
         raise ProbeRefused("endpoint", str(problem)) from problem
     except StreamFailed as problem:
         failure = problem.failure
     took = round((time.monotonic() - started) * 1000)
     if failure is None:
-        return Answered("accepted", took, 200, usage=usage, cost=prepared.endpoint.cost(usage))
+        return Answered("accepted", took, reply.status, usage=reply.usage, cost=prepared.endpoint.cost(reply.usage))
     places = locate(failure.message, prepared.session, prepared.target) if _is_refusal(failure) else []
     return Answered(
         "refused" if _is_refusal(failure) else "failed",

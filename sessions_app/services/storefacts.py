@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from sessions_app import stores
 from sessions_app.domain import values
+from sessions_app.domain.ids import WRAP
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rules import Facts
+from sessions_app.domain.versions import numbers
 from sessions_app.stores.base import Store, StoreError
 from sessions_app.stores.locations import databases_in
 from sessions_app.stores.sqlite.damage import quick_check
@@ -29,15 +31,18 @@ QUICK_SECONDS = 5.0
 def store_facts(*, store: Store, native: bool, now: datetime, check: Sequence[str] = ()) -> Facts:
     """Facts of the whole store; ``session_facts`` adds what one session needs. ``check`` is what ``store_damage``
     found."""
+    sessions, at = store.last_used(), int(now.timestamp() * 1000)
     return Facts(
         store=store.kind,
         native=native,
         complete=store.kind in ("sqlite", "storage"),
-        sessions=frozenset(map(str, store.session_ids())),
+        sessions=frozenset(session_id for session_id, _, _ in sessions),
+        client=max((version for _, version, _ in sessions), key=numbers, default=""),
+        asleep=tuple(session_id for session_id, _, used in sessions if used < at - at % WRAP),
         reads="opencode-v2" if isinstance(store, SqliteStore) and "session_v2" in store.schema.tables else "",
         beside=_beside(store),
         check=tuple(check),
-        now=int(now.timestamp() * 1000),
+        now=at,
         history=partial(_history, store),
     )
 

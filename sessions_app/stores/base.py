@@ -98,6 +98,15 @@ def files_state(paths: Sequence[Path]) -> str:
     return fingerprint(*facts)
 
 
+def used(session_id: object, version: object, updated: object) -> tuple[str, str, int]:
+    """A line of ``Store.last_used``, whatever its row holds."""
+    return (
+        str(session_id),
+        version if isinstance(version, str) else "",
+        updated if isinstance(updated, int) else 0,
+    )
+
+
 class Store(ABC):
     """Sessions of one source. Not shared between threads. ``path`` is the file or folder itself, whatever link led to
     it: a link that is turned elsewhere meanwhile changes nothing."""
@@ -134,6 +143,10 @@ class Store(ABC):
     def session_ids(self) -> list[str]:
         """The ids of all sessions, newest first, without reading more of their rows than that takes."""
         return [row["id"] for row in self.sessions()]
+
+    def last_used(self) -> list[tuple[str, str, int]]:
+        """Of every session its id, the version it names ("" = none) and when it was last changed (ms), newest first."""
+        return [used(row["id"], row.get("version"), row.get("time_updated")) for row in self.sessions()]
 
     def read(self, session_id: str) -> SessionRows:
         """All rows of one session, with what is known of its models. Raises ``StoreError`` ("no-session") where the

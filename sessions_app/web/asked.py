@@ -40,6 +40,7 @@ ASKED: Mapping[str, Mapping[str, Values]] = {
         "protocol": PROTOCOLS,
         "thinking": THINKING,
         "fixes": ("on",),
+        "summary": ("1",),
     },
     "repair": {**_WISH, "force": ("yes",), "view": tuple(VIEWS)},
     "more": _WISH,

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from sessions_app.domain.judging import OPENS_WITH
 from sessions_app.models import Finding, Verdict
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.outline import ignored_findings
@@ -52,6 +53,7 @@ def session_shell(request: HttpRequest, session_id: int, tab: str) -> dict[str, 
             "next": _beside(after, listed),
         },
         "session_sentence": _sentence(detail),
+        "comes_first": OPENS_WITH.get(detail.opens_with, ""),
         "ignored_count": _ignored(session_id),
         "look": present.HEALTH.get(row.health, present.UNKNOWN),
     }

@@ -66,6 +66,29 @@ def test_the_payload_as_stored_is_what_the_client_sends_and_with_the_fixes_has_n
     assert calls == ["functions.bash:0"]
 
 
+def test_a_pending_compaction_is_told_and_its_summary_request_is_a_payload(api: Client, tmp_path: Path) -> None:
+    session, clean = session_of("compact_killed", tmp_path), session_of("clean", tmp_path)
+    [recorded] = json.loads((CORPUS / "next" / "compact_killed.json").read_text())["messages"]
+
+    detail = api.get(f"/api/v1/sessions/{session.pk}").json()
+    turn = api.get(f"/api/v1/sessions/{session.pk}/payload?as_stored=true")
+    summary = api.get(f"/api/v1/sessions/{session.pk}/payload?summary=true")
+    lines = b"".join(api.get("/api/v1/payloads.ndjson").streaming_content).splitlines()
+
+    assert detail["opens_with"] == "compaction" == turn["X-Suture-Opens-With"] == summary["X-Suture-Opens-With"]
+    assert {verdict["opens_with"] for verdict in detail["verdicts"]} == {"compaction"}
+    assert len(turn.json()["messages"]) > 2
+    [asked] = summary.json()["messages"][1:]
+    told, _, _ = asked["content"].partition("\n</conversation>")
+    assert told.startswith("Here is the conversation so far:") and recorded["content"].startswith(told)
+    assert {line["id"]: line.get("opens_with") for line in map(json.loads, lines)} == {
+        session.pk: "compaction",
+        clean.pk: None,
+    }
+    assert api.get(f"/api/v1/sessions/{clean.pk}").json()["opens_with"] == ""
+    assert "X-Suture-Opens-With" not in api.get(f"/api/v1/sessions/{clean.pk}/payload")
+
+
 def test_a_payload_for_a_target_that_is_none_is_refused_in_words(api: Client, tmp_path: Path) -> None:
     session = session_of("clean", tmp_path)
 

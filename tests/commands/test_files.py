@@ -454,6 +454,33 @@ def test_lower_gives_the_body_with_the_two_fixes_and_as_stored_without(suture, p
     assert ids(stored) == ["functions.bash:0", "functions.bash:0"]
 
 
+def test_lower_ends_as_the_next_request_does_and_trims_nothing(suture):
+    target = ("--target", "anthropic-messages:fakea/claude-fake", "--as-stored")
+    run = suture("lower", REPORTS / "last-answer-whitespace.json", *target)
+
+    assert run.json["messages"][-1]["content"][-1] == {"type": "text", "text": "  done \n"}
+    assert run.err == ""
+
+
+def test_lower_says_what_comes_first_and_gives_the_summary_request(suture):
+    path, target = REPORTS / "pending-compaction.json", ("--target", "anthropic-messages:fakea/claude-fake")
+    turn = suture("lower", path, *target, "--as-stored")
+    summary = suture("lower", path, *target, "--summary")
+    scanned = suture("scan", path)
+
+    assert "the client first sends a summary request" in turn.err
+    assert turn.json["messages"][-1]["content"][-1] == {"type": "text", "text": "half"}
+    [message] = summary.json["messages"]
+    assert message["content"][0]["text"].startswith(
+        "Here is the conversation so far:\n\n<conversation>\n[User]: hi\n\n"
+    )
+    assert summary.err == ""
+    assert "comes first" in scanned.out and "sends a summary request" in scanned.out
+    document = json.loads(path.read_text()) | {"target": {"provider": "fakea", "model": "claude-fake"}}
+    [line] = suture("lower", "-", "--ndjson", stdin=json.dumps(document) + "\n").lines
+    assert line["opens_with"] == "compaction"
+
+
 def test_lower_writes_where_each_piece_comes_from(suture, poisoned, tmp_path):
     body = suture("lower", poisoned, "--target", "openai-chat", "--provenance", tmp_path / "from.json").json
 

@@ -79,18 +79,18 @@ def test_a_finding_that_is_only_offered_is_planned_where_it_is_named() -> None:
 
 @pytest.mark.parametrize("named", [0, 1])
 def test_a_v2_item_that_moved_up_is_still_the_one_that_was_named(named: int) -> None:
-    """The repeated call goes first; then each text is at the place, and so under the key, of the one before."""
+    """The repeated call goes first; then each other is at the place, and so under the key, of the one before."""
     history = V2(KIMI)
-    texts = [{"type": "text", "id": f"t{number}", "text": f"{number}\ud800"} for number in range(2)]
-    session = history.user("go").assistant(history.tool("c"), history.tool("c"), *texts).decoded()
+    odd = [history.tool(f"c{number}", name=f"odd {number}") for number in range(2)]
+    session = history.user("go").assistant(history.tool("c"), history.tool("c"), *odd).decoded()
     repeated, *broken = [
-        one for one in findings(session, KIMI) if one.rule in ("duplicate-call-id-in-message", "invalid-unicode")
+        one for one in findings(session, KIMI) if one.rule in ("duplicate-call-id-in-message", "tool-name-invalid")
     ]
 
     made = plan(session, KIMI, Wish(findings=(repeated.key, broken[named].key)))
 
     after = applied(session, made.changes)
-    kept = [data_of(after, f"msg_0002#{place}")["text"] for place in (1, 2)]
+    kept = [data_of(after, f"msg_0002#{place}")["name"] for place in (1, 2)]
     assert set(made.findings) == {repeated.key, broken[named].key}
-    assert kept[named] != texts[named]["text"]
-    assert kept[1 - named] == texts[1 - named]["text"]
+    assert kept[named] != odd[named]["name"]
+    assert kept[1 - named] == odd[1 - named]["name"]

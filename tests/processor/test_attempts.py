@@ -220,7 +220,7 @@ def test_a_tool_that_runs_while_the_stream_breaks_is_waited_for() -> None:
 
 
 def test_late_events_of_a_settled_call_never_make_a_new_part() -> None:
-    late = [ToolInputStart("call_1", "bash"), ToolCall("call_1", "bash", {"command": "rm"})]
+    late = [ToolInputStart("call_1", "bash"), ToolCall("call_1", "bash", {"command": "ls"})]
     again = ToolResult("call_1", ToolOutput("other"))
     world = World([reply(*call("call_1"), *late, again, reason="tool-calls"), reply(*text("done"))])
 
@@ -232,7 +232,7 @@ def test_late_events_of_a_settled_call_never_make_a_new_part() -> None:
     assert world.store.violations() == []
 
 
-def test_a_second_call_under_the_same_id_does_not_spoil_the_arguments_of_the_first() -> None:
+def test_a_second_call_under_the_same_id_is_answered_and_does_not_spoil_the_arguments_of_the_first() -> None:
     twins = [
         ToolInputStart("call_1", "bash"),
         *arguments("call_1", "bash", '{"other":1}'),
@@ -244,7 +244,31 @@ def test_a_second_call_under_the_same_id_does_not_spoil_the_arguments_of_the_fir
     world.ask()
 
     assert world.ran == [("bash", {"command": "ls"})]
-    assert len(world.store.parts("tool")) == 1
+    first, second = world.store.parts("tool")
+    assert (first["callID"], first["state"]["status"]) == ("call_1", "completed")
+    assert (second["callID"], second["state"]["status"]) == ("call_1_2", "error")
+    assert second["state"]["input"] == {"other": 1}
+    assert second["state"]["error"].startswith("Not run: another call of this response has the id call_1.")
+    assert [one["tool_call_id"] for one in world.bodies[1]["messages"] if one["role"] == "tool"] == [
+        "call_1",
+        "call_1_2",
+    ]
+    assert world.store.violations() == []
+
+
+def test_a_third_call_under_the_same_id_and_one_with_broken_arguments_are_answered_too() -> None:
+    more = [
+        ToolCall("call_1", "bash", {"command": "rm"}),
+        ToolCall("call_1", "bash", {"command": "rm"}, "cut off", '{"command":'),
+        ToolCall("call_1", "write", {"command": "ls"}),
+    ]
+    world = World([reply(*call("call_1"), *more, reason="tool-calls"), reply(*text("done"))])
+
+    world.ask()
+
+    assert [part["callID"] for part in world.store.parts("tool")] == ["call_1", "call_1_2", "call_1_3", "call_1_4"]
+    assert world.ran == [("bash", {"command": "ls"})]
+    assert world.store.violations() == []
 
 
 def test_a_failing_tool_becomes_an_error_part_and_the_model_hears_of_it() -> None:

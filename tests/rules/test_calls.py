@@ -52,7 +52,9 @@ def test_two_completed_twins_with_different_input_are_two_runs() -> None:
     session = (
         V1(KIMI).user("go").assistant(start(), tool("c", input={"a": 1}), tool("c", input={"a": 2}), finish()).decoded()
     )
-    assert len(list(repaired(session, KIMI, safety="safe").messages[1].tools())) == 2
+    assert "tool-ran-twice" not in codes(session, KIMI)
+    after = repaired(session, KIMI, safety="safe")
+    assert len(list(after.messages[1].tools())) == 2 and "tool-ran-twice" not in codes(after, KIMI)
 
 
 def test_two_equal_completed_twins_become_one() -> None:

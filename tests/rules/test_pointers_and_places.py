@@ -19,11 +19,13 @@ def test_a_revert_that_points_nowhere_is_cleared_and_says_that_files_are_not_res
     assert repaired(session, safety="safe").rows.session["revert"] is None
 
 
-def test_a_pending_revert_that_fits_is_only_offered() -> None:
+def test_a_pending_revert_that_will_delete_messages_is_at_risk_and_only_offered() -> None:
     session = V1(revert={"messageID": "msg_0002"}).user("a").assistant(start(), text("x"), finish("stop")).decoded()
     finding = found(session, "dangling-revert")
-    assert finding.severity == "info" and "next prompt deletes 1" in finding.summary
+    assert finding.severity == "at-risk" and "next prompt deletes 1" in finding.summary
     assert repaired(session).rows.session["revert"] is not None
+    after = repaired(session, choices={"dangling-revert": "clear"})
+    assert "dangling-revert" not in codes(after)
 
 
 def test_an_answer_without_any_earlier_prompt_is_left_alone() -> None:
@@ -39,11 +41,11 @@ def test_a_parent_session_counts_as_gone_only_where_the_store_is_known() -> None
     assert repaired(session, facts=facts, safety="safe").rows.session["parent_id"] is None
 
 
-def wrapped():
+def wrapped(version: str = "1.18.11"):
     """Written over the wrap of 2026-08-14: older ids are greater than newer ones."""
     wrap = 2**36 * 26
     history = (
-        V1()
+        V1(version=version)
         .user("a")
         .assistant(start(), text("b"), finish("stop"))
         .user("c")
@@ -85,9 +87,26 @@ def test_an_unwrapped_session_from_before_the_wrap_is_info() -> None:
     assert found(session, "id-order-skew", facts=Facts(now=2**36 * 26 + 10**9)).severity == "info"
 
 
+def test_clients_that_go_by_times_are_not_told_of_the_order_of_ids() -> None:
+    assert not codes(wrapped("1.18.12"))
+    assert not codes(wrapped("1.2.1"), facts=Facts(client="1.18.33"))
+    assert codes(wrapped("local")) == {"id-order-skew"}
+
+
+def test_of_the_sessions_that_sleep_over_a_wrap_one_says_it_for_the_store() -> None:
+    history = wrapped().rows
+    history.messages = history.messages[:2]
+    from sessions_app.domain import dialects
+
+    session, now = dialects.decode(history), 2**36 * 26 + 10**9
+    one = found(session, "id-order-skew", facts=Facts(now=now, asleep=("ses_t", "ses_a", "ses_b")))
+    assert one.details["count"] == 3 and "3 sessions of this store" in one.summary
+    assert "id-order-skew" not in codes(session, facts=Facts(now=now, asleep=("ses_a", "ses_t")))
+
+
 def test_every_reference_follows_a_new_id() -> None:
     history = (
-        V1(revert={"messageID": "msg_0009"})
+        V1(revert={"messageID": "msg_0009"}, version="1.18.11")
         .user("a")
         .assistant(start(), text("b"), finish("stop"))
         .user({"type": "compaction", "auto": True, "tail_start_id": "msg_0009"})

@@ -110,3 +110,24 @@ def test_text_nested_beyond_any_stack_is_masked_and_can_be_exported(depth):
     )
     assert "private" not in bundle(rows, {})
     assert renamed([rows])[0]
+
+
+@pytest.mark.parametrize(
+    "address", ["jane.doe+x@mail.example.com", "192.168.17.4", "2001:db8:85a3::8a2e:370:7334", "fe80::1"]
+)
+def test_an_address_of_a_person_or_machine_is_masked_also_where_it_is_a_name_or_a_call_id(address: str) -> None:
+    def call(name: str, call_id: str) -> dict[str, object]:
+        state = {"status": "completed", "input": {}, "output": "x", "title": "", "metadata": {}, "time": {"start": 1}}
+        return {"type": "tool", "tool": name, "callID": call_id, "state": state}
+
+    text = bundle(session(call(address, "c1"), call("mcp_" + address, f"call-{address}"), call("bash", address)), {})
+
+    assert address not in text
+    assert text.count('\\"tool\\":\\"bash\\"') == 1
+
+
+def test_names_with_a_version_or_colons_are_no_addresses() -> None:
+    names = ["claude-3-5-sonnet@20241022", "functions.bash:0", "anthropic.claude-v2:1", "1.18.33", "call:1:2"]
+    made = [{"type": "tool", "tool": name, "callID": name, "state": {"status": "pending"}} for name in names]
+    text = bundle(session(*made), {})
+    assert all(name in text for name in names)

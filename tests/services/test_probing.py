@@ -19,7 +19,7 @@ from sessions_app.services.probing import (
 )
 from sessions_app.services.repair.apply import repair_apply
 from tests.factories.corpus import NOW, session_of
-from tests.providers.scripted import Answer, scripted
+from tests.providers.scripted import DONE, Answer, chat_end, chat_text, scripted
 
 ACTOR = Actor("jane")
 ACCEPTED = Answer(
@@ -117,6 +117,31 @@ def test_only_a_judgement_of_the_request_is_a_refusal(tmp_path: Path, place: Any
         probe = probe_run(session=session, options=ProbeOptions(), actor=ACTOR, now=NOW)
 
     assert (probe.answer, probe.status, len(served.requests)) == (answer, status, 1)
+
+
+@pytest.mark.django_db
+def test_a_gateway_that_streams_although_it_was_not_asked_to_has_accepted(tmp_path: Path, place: Any) -> None:
+    session = session_of("clean", tmp_path)
+    with scripted(Answer((b": waiting\n\n", *chat_text("o"), *chat_end("length")), 202)) as served:
+        place(f"{served.url}/v1")
+        probe = probe_run(session=session, options=ProbeOptions(), actor=ACTOR, now=NOW)
+
+    assert (probe.answer, probe.status, probe.error) == ("accepted", 202, "")
+    assert probe.usage["input"] == 60
+
+
+@pytest.mark.django_db
+def test_a_stream_that_tells_of_an_error_is_a_refusal_with_its_status(tmp_path: Path, place: Any) -> None:
+    session = session_of("clean", tmp_path)
+    told = b'data: {"error": {"message": "messages: bad", "type": "invalid_request_error"}}\n\n'
+    page = Answer((b"<html>busy</html>",), 203, (("content-type", "text/html"),))
+    with scripted(Answer((told, DONE)), page) as served:
+        place(f"{served.url}/v1")
+        probe = probe_run(session=session, options=ProbeOptions(), actor=ACTOR, now=NOW)
+        other = probe_run(session=session, options=ProbeOptions(), actor=ACTOR, now=NOW)
+
+    assert (probe.answer, probe.status, probe.error) == ("refused", 200, "messages: bad")
+    assert (other.answer, other.status) == ("failed", 203)
 
 
 @pytest.mark.django_db

@@ -14,7 +14,7 @@ from django.test import Client
 
 from sessions_app.models import Finding, Repair, Session
 from sessions_app.stores.sqlite import SqliteStore
-from tests.factories.corpus import attached
+from tests.factories.corpus import attached, session_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -167,6 +167,20 @@ def test_the_payload_tab_shows_the_refusal_and_leads_to_the_part(
     assert "Accepted" in fixed
     for protocol in ("anthropic-messages", "openai-responses", "gemini", "bedrock-converse"):
         assert alice.get(f"/sessions/{blocked.pk}/payload/", {"protocol": protocol}).status_code == 200
+
+
+def test_what_comes_first_is_said_and_its_payload_is_shown(alice: Client, tmp_path: Path) -> None:
+    session = session_of("compact_killed", tmp_path)
+    page = alice.get(f"/sessions/{session.pk}/").html
+    turn = alice.get(f"/sessions/{session.pk}/payload/").html
+    summary = alice.get(f"/sessions/{session.pk}/payload/", {"summary": "1"}).html
+
+    assert "the client first sends a summary request" in page
+    assert "Summary, sent first" in turn and "Here is the conversation so far" not in turn
+    assert re.search(r'aria-current="true"\s*>\s*Summary, sent first', summary)
+    first = alice.get(f"/sessions/{session.pk}/payload/", {"summary": "1", "download": "1"})
+    assert "Here is the conversation so far" in first.content.decode()
+    assert alice.get(f"/sessions/{session.pk}/payload/", {"summary": "yes"}).status_code == 422
 
 
 def test_the_command_holds_no_key_and_names_the_downloaded_file(alice: Client, blocked: Session) -> None:

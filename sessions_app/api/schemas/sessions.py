@@ -97,6 +97,9 @@ class VerdictOut(Schema):
     violations: list[ViolationOut]
     warnings: list[ViolationOut]
     not_checkable: list[str]
+    opens_with: str = Field(
+        "", description="compaction or subtask: what the client runs before the request that is judged; empty = nothing"
+    )
 
 
 class LastCallOut(Schema):
@@ -116,6 +119,9 @@ class SessionDetailOut(SessionOut):
 
     source_path: str
     last_call: LastCallOut | None = Field(description="null where the last call was answered")
+    opens_with: str = Field(
+        description="compaction or subtask: what the client runs before the turn's request; empty = nothing"
+    )
     verdicts: list[VerdictOut]
     children: list[int]
     parent_id: int | None

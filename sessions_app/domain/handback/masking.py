@@ -38,6 +38,13 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _PERCENT = re.compile(r"(%[0-9A-Fa-f]{2})")
 _HEAD = 64
+_ADDRESS = re.compile(
+    r"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}"
+    r"|(?<![0-9.])(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})(?:\.(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})){3}(?![0-9.])"
+    r"|(?<![0-9A-Za-z:])(?=[0-9A-Fa-f:]*::|(?:[0-9A-Fa-f]{1,4}:){7})"
+    r"[0-9A-Fa-f]{1,4}(?:::?[0-9A-Fa-f]{1,4}){1,7}(?![0-9A-Za-z:])"
+)
+"""An e-mail address, an IPv4 or an IPv6 address: names of tools and call ids that people's plugins made of them."""
 
 
 class Masker:
@@ -88,8 +95,8 @@ class Masker:
         return self.unless_secret(name)
 
     def unless_secret(self, value: str) -> str:
-        """A name that is kept, as it is, unless it looks like somebody's key."""
-        return self.letters(value) if SECRET.search(value) else value
+        """A name that is kept, as it is, unless it looks like somebody's key, or holds an e-mail or IP address."""
+        return self.letters(value) if SECRET.search(value) or _ADDRESS.search(value) else value
 
     def path(self, value: str) -> str:
         """A path, folder by folder, so that what lay in a folder still does."""

@@ -109,8 +109,7 @@ _JSON_COLUMNS: Final = frozenset(
 
 def redacted(rows: SessionRows) -> SessionRows:
     """The rows with every text masked. The same rows always give the same masks."""
-    masker = Masker(hashlib.sha256(b"suture bundle\0" + rows_hash(rows).encode()).digest())
-    mask = _Mask(masker)
+    mask = _Mask(_masker(rows))
     return replace(
         rows,
         session=mask.row(rows.session),
@@ -124,6 +123,10 @@ def redacted(rows: SessionRows) -> SessionRows:
     )
 
 
+def _masker(rows: SessionRows) -> Masker:
+    return Masker(hashlib.sha256(b"suture bundle\0" + rows_hash(rows).encode()).digest())
+
+
 def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:
     """The bundle: a row document that ``suture scan`` reads, with what was found beside it.
 
@@ -133,24 +136,30 @@ def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:
     masked = redacted(own)
     before, after = (scan(dialects.decode(one)) for one in (own, masked))
     shown = {_finding_key(finding) for finding in _findings(after)}
+    found = _findings(before, _masker(own))
     header = {
         **made_by,
         "masked": "texts, names of files, media and secrets; ids, kinds, times, sizes and counts are as stored",
         "health": before.health,
-        "findings": _findings(before),
-        "not_reproduced": [finding for finding in _findings(before) if _finding_key(finding) not in shown],
+        "findings": found,
+        "not_reproduced": [finding for finding in found if _finding_key(finding) not in shown],
     }
     return to_text({"suture_bundle": header, **document(masked)})
 
 
-def _findings(result: SessionScan) -> list[dict[str, Any]]:
+def _findings(result: SessionScan, masker: Masker | None = None) -> list[dict[str, Any]]:
+    """What was found, its places named as in the masked rows: a V2 item's id is its call's."""
+
+    def named(places: tuple[str, ...]) -> list[str]:
+        return [masker.unless_secret(place) if masker else place for place in places]
+
     return [
         {
             "rule": finding.rule,
             "severity": finding.severity,
             "safety": finding.safety,
-            "messages": list(finding.messages),
-            "parts": list(finding.parts),
+            "messages": named(finding.messages),
+            "parts": named(finding.parts),
         }
         for finding in result.findings
     ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.model import V1, CompactionPart, Message, Part, Session
+
+ABORTED: Final = "MessageAbortedError"
+"""The error of an answer that somebody stopped."""
 
 
 def replayed(session: Session) -> list[Message]:
@@ -53,6 +56,16 @@ def compacted(messages: Sequence[Message]) -> list[Message]:
         if tail is not None and summary is not None:
             return [*kept[index : summary + 1], *kept[tail:index], *kept[summary + 1 :]]
     return kept
+
+
+def left_out(answer: Message) -> bool:
+    """A failed answer is not sent again, unless it was aborted with more to show than steps and reasoning
+    (docs/contract/wire.md#6.1.5)."""
+    error = answer.data.get("error")
+    if not error:
+        return False
+    aborted = isinstance(error, dict) and error.get("name") == ABORTED
+    return not (aborted and any(part.kind not in ("step-start", "reasoning") for part in answer.parts))
 
 
 def opens_with_task(session: Session) -> str | None:

@@ -31,7 +31,7 @@ from sessions_app.domain.wire.lowered import NOBODY, CanonicalMessage, Lowered, 
 from sessions_app.domain.wire.target import Target
 
 from .dedupe import deduped
-from .replay import replayed
+from .replay import left_out, replayed
 from .v1_packages import keeps_media, loses_tools, package_of
 
 INTERRUPTED: Final = "[Tool execution was interrupted]"
@@ -98,7 +98,9 @@ class _Lowering:
     def add(self, message: Message) -> None:
         if message.is_user:
             self._push("user", message.id, self._user(message))
-        elif message.is_assistant and self._is_sent(message):
+        elif message.is_assistant and left_out(message):
+            self.lowered.notes.append(Origin(message.id, ""))
+        elif message.is_assistant:
             self._assistant(message)
 
     def _push(self, role: str, message_id: str, blocks: Sequence[_Block]) -> None:
@@ -117,18 +119,6 @@ class _Lowering:
             else:
                 blocks.append((block, Origin(message.id, part.id)))
         return blocks
-
-    def _is_sent(self, message: Message) -> bool:
-        """A failed turn is left out, unless it was aborted with more to show than steps and reasoning
-        (docs/contract/wire.md#6.1.5)."""
-        error = message.data.get("error")
-        if not error:
-            return True
-        aborted = isinstance(error, dict) and error.get("name") == "MessageAbortedError"
-        if aborted and any(part.kind not in ("step-start", "reasoning") for part in message.parts):
-            return True
-        self.lowered.notes.append(Origin(message.id, ""))
-        return False
 
     def _assistant(self, message: Message) -> None:
         same_model = message.provider == self.target.provider and message.model == self.target.model

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.domain import bodies, dialects
+from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.wire.target import Target
 
@@ -48,7 +49,9 @@ class Dialogue:
     def request(self) -> RequestBody:
         """The next request, out of the session as it is stored now. Raises ``LoweringError``."""
         session = dialects.decode(self.engine.store.rows())
-        body: Mapping[str, Any] = bodies.body(session, self.target).body
+        lowered = lower(session, self.target)
+        lowered.ends = True
+        body: Mapping[str, Any] = bodies.written(lowered, session, self.target).body
         return request_body(body, self.target, output=self.output, stream=True, system=self.system, tools=self.tools)
 
     def _processor(self, parent_id: str) -> Processor:

@@ -8,7 +8,10 @@ calls anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import count
+from typing import Any, Final
+
+from sessions_app.domain.wire.callids import plain
 
 from . import events as ev
 from .events import UNCOUNTED, Event, Failure, ToolCall, Usage
@@ -30,6 +33,10 @@ from .shapes import Shape, Spent, Write
 
 type Price = Callable[[Usage], float]
 
+SECOND: Final = "Not run: another call of this response has the id {call_id}. Make this call again."
+"""The answer to a call whose id is taken, in the processor's own words."""
+_LONGEST_BASE = 56
+"""Characters of an id that others are made from: with a number behind it, it stays within 64."""
 FAILED_REASONS = frozenset({"network_error", "error"})
 """Reasons to finish that say the response broke off, whatever they are called."""
 
@@ -250,7 +257,10 @@ class Processor:
         item = self._calls.get(event.call_id)
         if item is None:
             item = self._announce(event.call_id, event.name, now)
-        if item is None or item.status != "pending":
+        if item is None:
+            return None
+        if item.status != "pending":
+            self._refuse(item, event, now)
             return None
         item.name, item.metadata, item.executed = event.name, dict(event.metadata), event.executed
         item.ran = now
@@ -262,6 +272,26 @@ class Processor:
             return None
         item.status, item.input = "running", _object(event.input)
         return None if event.executed else event
+
+    def _refuse(self, first: ToolItem, event: ToolCall, now: int) -> None:
+        """A second call under an id that is taken: the same call told twice is nothing new, another one is answered
+        under an id of its own. It is not run, since nothing tells its result from the first one's."""
+        raw = event.raw if event.problem else ""
+        told_again = (first.name, first.input, first.unparsed) == (event.name, _object(event.input), raw)
+        if told_again or event.executed:
+            return
+        second = self._announce(self._free_id(event.call_id), event.name, now)
+        assert second is not None
+        second.status, second.ran, second.end = "error", now, now
+        second.input, second.unparsed, second.metadata = _object(event.input), raw, dict(event.metadata)
+        second.error = SECOND.format(call_id=event.call_id)
+        self.urgent = True
+
+    def _free_id(self, call_id: str) -> str:
+        """An id made from ``call_id`` that no call of the message has, also after a client's scrub."""
+        taken = {plain(held) for held in self._calls}
+        made = (f"{call_id[:_LONGEST_BASE]}_{number}" for number in count(2))
+        return next(one for one in made if plain(one) not in taken)
 
     def _settle(self, call_id: str, now: int, result: ev.ToolOutput | None = None, error: str = "") -> None:
         item = self._calls.get(call_id)

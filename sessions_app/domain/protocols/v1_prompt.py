@@ -72,7 +72,7 @@ def prompt(lowered: Lowered, target: Target) -> list[PromptMessage]:
     _replace_unreadable(messages, target)
     for message in messages:
         message.blocks = [_well_formed(block) for block in message.blocks]
-    messages = _normalised(messages, target)
+    messages = _normalised(messages, target, lowered.ends)
     return _remapped(messages, target)
 
 
@@ -240,7 +240,7 @@ def _with(block: dict[str, Any], key: str, text: str) -> dict[str, Any]:
     return block if text is block[key] else {**block, key: text}
 
 
-def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMessage]:
+def _normalised(messages: list[PromptMessage], target: Target, ends: bool) -> list[PromptMessage]:
     """The steps that normalise the prompt (docs/contract/wire.md#6.1.9.2b to #6.1.9.2f)."""
     package = package_of(target)
     model = target.model.lower()
@@ -250,7 +250,7 @@ def _normalised(messages: list[PromptMessage], target: Target) -> list[PromptMes
     if rename is not None:
         _rename_calls(messages, rename)
     if wants_nine(target):
-        return _with_done(messages)
+        return _with_done(messages, ends)
     field_name = target.capabilities.interleaved
     if "deepseek" in model:
         for message in messages:
@@ -295,14 +295,16 @@ def _rename_calls(messages: Iterable[PromptMessage], rename: Callable[[str], str
             ]
 
 
-def _with_done(messages: list[PromptMessage]) -> list[PromptMessage]:
+def _with_done(messages: list[PromptMessage], ends: bool) -> list[PromptMessage]:
     """Such models refuse a user message right behind results, so the client puts an answer between
     (docs/contract/wire.md#6.1.9.2d)."""
     result: list[PromptMessage] = []
-    for message in messages:
-        if message.role == "user" and result and result[-1].role == "tool":
+    for message in [*messages, None]:
+        prompted = message.role == "user" if message is not None else not ends
+        if prompted and result and result[-1].role == "tool":
             result.append(PromptMessage("assistant", [{"type": "text", "text": "Done."}], [NOBODY]))
-        result.append(message)
+        if message is not None:
+            result.append(message)
     return result
 
 

@@ -38,6 +38,7 @@ from . import (  # noqa: F401 (importing a family registers its rules)
     unicode,
     waiting,
 )
+from .alike import together
 from .context import Context, Facts, Located, refused
 from .finding import Choice, Finding, Safety, Severity
 from .lastreadable import sparing
@@ -49,9 +50,10 @@ REGISTRY: Mapping[str, Rule] = {code: REGISTERED[code] for code in ORDER_OF_REPA
 """Every rule by code, in the order in which repairs are planned."""
 
 
-def find_all(context: Context, rules: Collection[str] = REGISTRY) -> list[Finding]:
+def find_all(context: Context, rules: Collection[str] = REGISTRY, *, apart: bool = False) -> list[Finding]:
     """The findings of a session, each key once, in the order of ``REGISTRY``; only those of ``rules``, where given, and
-    of the rules that hold for its dialect. No safe choice takes the last message that can be read."""
+    of the rules that hold for its dialect. No safe choice takes the last message that can be read. Equal facts are one
+    finding with a count, unless they are wanted ``apart``."""
     found: dict[str, Finding] = {}
     valid = dialect_of(context.session).rules
     looked = lastcall.wanted(context, rules)
@@ -62,7 +64,8 @@ def find_all(context: Context, rules: Collection[str] = REGISTRY) -> list[Findin
             for finding in paced(rule.find(context)):
                 found.setdefault(finding.key, finding)
     weighed = lastcall.with_evidence(context, list(found.values()))
-    return sparing(context, [finding for finding in weighed if finding.rule in rules])
+    spared = sparing(context, [finding for finding in weighed if finding.rule in rules])
+    return spared if apart else together(spared)
 
 
 __all__ = [

@@ -116,6 +116,7 @@ def _leftover(context: Context, message: Message, attempt: Attempt) -> Finding:
     parts = [part for part in attempt.parts if part.kind in _LEFTOVER_KINDS]
     ran = [part for part in attempt.parts if isinstance(part, ToolPart) and part.executed]
     why = "a failed attempt left it; the retry answered"
+    half: list[Part] = []
     if ran:
         half = [part for part in parts if not isinstance(part, (ReasoningPart, StepStartPart)) and not _executed(part)]
         label = "Remove its half-written text and calls that never ran; what ran stays"
@@ -126,11 +127,15 @@ def _leftover(context: Context, message: Message, attempt: Attempt) -> Finding:
         label = "Remove the failed attempt's parts; it ran nothing"
         choices = [safe("discard", label, *delete_parts(parts, why))]
         summary = f"A failed attempt in {message.id} left {len(parts)} parts before the retry's"
+    sent = message.id in context.replayed
+    # What ran is no leftover: it happened, and stays beside the retry's.
+    harmless = not sent or (ran and not half)
     return context.finding(
-        summary,
+        f"{summary}; nothing of it is sent" if not sent else summary,
         *choices,
         messages=[message],
         parts=parts,
+        severity="info" if harmless else "at-risk",
         refusal=context.any_refusal(parts=parts),
         details={"executed": [tool.id for tool in ran], "tools": [tool.tool for tool in ran]},
         safety="manual" if ran else None,

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sessions_app.domain.lowering.dedupe import winners
+from sessions_app.domain.lowering.replay import ABORTED, left_out, replayed
 from sessions_app.domain.lowering.settle_v2 import OPEN
 from sessions_app.domain.model import Message, Part, StepStartPart, TextPart, ToolPart
 from sessions_app.domain.repair import Edit, Operation
@@ -19,6 +21,7 @@ from .operations import (
     call_id_path,
     close_tool,
     delete_part,
+    edit_message,
     edit_part,
     is_v2,
     replace_part,
@@ -247,32 +250,72 @@ def find_stuck(context: Context) -> Iterator[Finding]:
 
 @rule("tool-ran-twice", severity="info", safety="manual")
 def find_repeats(context: Context) -> Iterator[Finding]:
-    """Two completed calls of one message with the same tool and input, or with one id and different results."""
+    """Two completed calls of one message with the same tool and input, under two ids or with two results. One id with
+    two inputs is two calls (``duplicate-call-id-in-message``)."""
     for message in context.messages:
         done: dict[tuple[str, str], ToolPart] = {}
-        by_id: dict[str, ToolPart] = {}
         for tool in message.tools():
             if tool.status != "completed" or tool.provider_executed:
                 continue
             earlier = done.setdefault((tool.tool, repr(tool.input)), tool)
-            if earlier is tool and tool.call_id:
-                earlier = by_id.setdefault(tool.call_id, tool)
             if earlier is not tool and (earlier.call_id != tool.call_id or _differs(earlier, tool)):
                 yield _repeat(context, message, earlier, tool)
+
+
+@rule("executed-tool-not-replayed", severity="at-risk", safety="manual")
+def find_untold(context: Context) -> Iterator[Finding]:
+    """Calls that ran in a failed V1 answer, which is not sent again: neither call nor result reaches the model, unless
+    a later answer made the same call."""
+    if context.v2:
+        return
+    history = replayed(context.session)
+    told = {_call(tool) for message in history if not left_out(message) for tool in message.tools() if tool.executed}
+    for message in history:
+        if message.is_assistant and left_out(message) and message.data.get("summary") is not True:
+            ran = [tool for tool in message.tools() if tool.executed and not tool.provider_executed]
+            untold = [tool for tool in ran if _call(tool) not in told]
+            if untold:
+                yield _untold(context, message, untold)
+
+
+def _untold(context: Context, message: Message, ran: list[ToolPart]) -> Finding:
+    names = ", ".join(dict.fromkeys(tool.tool for tool in ran))
+    words = f"{_said(message.error or {})} [marked as aborted by Suture, so that what ran is sent]"
+    edits = (
+        (Edit(("error", "name"), ABORTED), Edit(("error", "data", "message"), words))
+        if isinstance((message.error or {}).get("data"), dict)
+        else (Edit(("error",), {"name": ABORTED, "data": {"message": words}}),)
+    )
+    again = edit_message(message, edits, "an aborted answer is sent again, a failed one is not")
+    return context.finding(
+        f"{names} ran in {message.id}, which failed and is not sent again: the model is not told",
+        lossy("send-again", "Mark the answer as aborted, so that its calls and results are sent again", again),
+        messages=[message],
+        parts=ran,
+        severity="info" if all(tool.tool in READ_ONLY for tool in ran) else "at-risk",
+        details={"tools": [tool.tool for tool in ran], "call_ids": [tool.call_id for tool in ran]},
+        also="Or tell the model in your next prompt what ran, before it runs it again.",
+        safety="manual",
+    )
+
+
+def _call(tool: ToolPart) -> tuple[str, str]:
+    return tool.tool, repr(tool.input)
+
+
+def _said(error: Mapping[str, Any]) -> str:
+    data = error.get("data")
+    return f"{error.get('name') or 'Error'}: {data.get('message', '') if isinstance(data, dict) else data or ''}"
 
 
 def _repeat(context: Context, message: Message, earlier: ToolPart, tool: ToolPart) -> Finding:
     reads_only = tool.tool in READ_ONLY
     choices = []
-    if reads_only and earlier.input == tool.input:
+    if reads_only:
         label = f"Remove the repeat {tool.id}: {tool.tool} only reads"
         choices = [lossy("remove-repeat", label, delete_part(tool, f"the same read was made by {earlier.id}"))]
-    if (earlier.tool, earlier.input) == (tool.tool, tool.input):
-        summary = f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})"
-    else:
-        summary = f"The call {tool.call_id} ran twice ({earlier.id} and {tool.id})"
     return context.finding(
-        summary,
+        f"{tool.tool} ran twice with the same input ({earlier.call_id} and {tool.call_id})",
         *choices,
         messages=[message],
         parts=[earlier, tool],

@@ -73,7 +73,7 @@ def compactions(context: Context) -> list[Attempted]:
     return found
 
 
-def _only_trigger(message: Message) -> bool:
+def only_trigger(message: Message) -> bool:
     """A compaction's trigger that holds nothing a user wrote."""
     return all(isinstance(part, CompactionPart) for part in message.parts)
 
@@ -119,7 +119,7 @@ def _adjacent(context: Context, one: Attempted, other: Attempted) -> bool:
 
 def _failed_run(context: Context, run: list[Attempted]) -> Finding:
     gone = [message for attempt in run for message in (*attempt.summaries, attempt.trigger)]
-    kept = [attempt.trigger.id for attempt in run if not _only_trigger(attempt.trigger)]
+    kept = [attempt.trigger.id for attempt in run if not only_trigger(attempt.trigger)]
     said = any(is_summary(message) and not blank(text_of(message)) for message in gone)
     remove = [delete_message(one, "a failed compaction of a loop") for one in gone if one.id not in kept]
     choice = lossy if said else safe
@@ -135,7 +135,7 @@ def _no_gain(context: Context, good: list[Message]) -> Finding:
     *older, newest = good
     parents = dict.fromkeys(summary.parent_id or "" for summary in older if summary.parent_id != newest.parent_id)
     held = [context.messages_by_id[parent] for parent in parents if parent in context.messages_by_id]
-    gone = [*older, *(one for one in held if one.is_user and _only_trigger(one))]
+    gone = [*older, *(one for one in held if one.is_user and only_trigger(one))]
     remove = [delete_message(one, "a summary that a later one repeats") for one in gone]
     return context.finding(
         f"{len(good)} compactions in a row gained nothing; {newest.id} is the newest summary",
@@ -193,7 +193,7 @@ def _second_choices(context: Context, second: Attempted, tail: Message) -> list[
         start = turn.user if turn is not None and turn.user is not None else tail
         keep = edit_part(second.part, (Edit(("tail_start_id",), start.id),), "the first one kept this tail")
         return [safe("keep-tail", f"Keep the tail from {start.id} here too", keep)]
-    if _only_trigger(second.trigger):
+    if only_trigger(second.trigger):
         remove = delete_message(second.trigger, "a second trigger right after the first")
         return [safe("remove", "Remove the second trigger", remove)]
     return []

@@ -13,6 +13,7 @@ from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.jsjson import dumps, loads
 from sessions_app.domain.judging import judged_requests, verdict_on
 from sessions_app.domain.lastcalls import LastCall, last_calls
+from sessions_app.domain.lowering.replay import left_out, replayed
 from sessions_app.domain.lowering.replay_v2 import select_v2
 from sessions_app.domain.lowering.settle_v2 import to_settle
 from sessions_app.domain.model import Message, Part, Session, ToolPart
@@ -63,6 +64,10 @@ class Facts:
     """What errors that somebody pasted point at."""
     now: int | None = None
     """The time in ms."""
+    client: str = ""
+    """The newest version that a session of the store names."""
+    asleep: tuple[str, ...] = ()
+    """Sessions that were last used before ids wrapped the last time, the newest first."""
     history: Callable[[str], Sequence[tuple[str, int]]] | None = field(default=None, compare=False)
     """Given a message id, the (id, time_created) of every message of the stored session that holds it, in order; ()
     where none does. Looked up only when a rule needs it (a fork's pointers into its parent,
@@ -305,6 +310,12 @@ class Context:
         """Open calls that the client itself ends before it sends (docs/contract/v2-server.md#order.2)."""
         read = [message for message in self.messages if self.v2 and message.id in self.read_messages]
         return frozenset(message.parts[at].id for message in read for at in to_settle(message))
+
+    @cached_property
+    def replayed(self) -> frozenset[str]:
+        """V1: messages that the next request is made of, also where the client cannot build one: no compaction or
+        revert takes them away, and no error leaves them out."""
+        return frozenset(message.id for message in replayed(self.session) if message.is_user or not left_out(message))
 
     def same_model(self, message: Message) -> bool:
         """The message was made by the model that is called next, so its provider state is sent back."""

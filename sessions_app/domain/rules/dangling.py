@@ -103,6 +103,7 @@ def find_revert(context: Context) -> Iterator[Finding]:
     message = context.messages_by_id.get(wanted)
     lost = message is None or (isinstance(part, str) and all(one.id != part for one in message.parts))
     why = "the revert points nowhere" if lost else "the revert is taken back"
+    hidden = 0
     if lost:
         summary = f"The session is to be reverted to {part if message else wanted}, which is not stored"
     else:
@@ -116,7 +117,7 @@ def find_revert(context: Context) -> Iterator[Finding]:
         choice("clear", label, edit_session({"revert": None}, why)),
         messages=[message] if message else [],
         parts=[part] if message and isinstance(part, str) else [],
-        severity="at-risk" if lost else "info",
+        severity="at-risk" if lost or hidden else "info",
         details={"messageID": wanted, "partID": part, "snapshots": "files are not restored by clearing it"},
         offered=not lost,
         mark="revert",

@@ -215,11 +215,12 @@ def parsed_object(text: str) -> dict[str, Any] | None:
 
 def tool_as_text(message: Message, tool: ToolPart) -> dict[str, Any]:
     """A text part that says in words what a call and its result held, both halves together; nothing is added to
-    them."""
+    them. It begins and ends with a line break: clients join the texts of an answer with nothing in between
+    (docs/contract/wire.md#6.8.c)."""
     text = (
-        f"[Kept as text by Suture: a tool call and its result]\n"
+        f"\n[Kept as text by Suture: a tool call and its result]\n"
         f"Tool: {tool.tool}\nInput: {dumps(tool.input) if tool.has_input else '(none)'}\n"
-        f"{result_text(tool)}"
+        f"{result_text(tool)}\n"
     )
     data: dict[str, Any] = {"type": "text", "text": text}
     if message.generation == 1:

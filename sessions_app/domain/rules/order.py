@@ -10,12 +10,15 @@ from typing import Any
 from sessions_app.domain.ids import mint_run, parse_id, stamp_of
 from sessions_app.domain.model import CompactionPart, Message, Part, ToolPart
 from sessions_app.domain.repair import Edit, Operation
+from sessions_app.domain.versions import numbers
 
 from .context import Context
 from .finding import Finding, lossy
 from .operations import edit_part, edit_session
 from .registration import rule
 
+LAST_AT_FAULT = (1, 18, 11)
+"""The newest client known to compare ids (docs/contract/formats.md#a8)."""
 CLIENTS = (
     "Clients up to at least 1.18.11 store each new prompt of such a session, send nothing, print nothing and exit 0;"
     " 1.18.33 goes on. Ids wrap every 795 days, last on 2026-08-14T11:19:55Z."
@@ -26,8 +29,9 @@ _NEAR = 60 * 60 * 1000 * 0x1000
 
 @rule("id-order-skew", severity="at-risk", safety="lossy")
 def find(context: Context) -> Iterator[Finding]:
-    """V1: messages whose ids do not follow their times, or will not once the next prompt is stored."""
-    if context.v2:
+    """V1: messages whose ids do not follow their times, or will not once the next prompt is stored, where the client
+    compares ids."""
+    if context.v2 or _newer_client(context):
         return
     messages = context.messages
     if all(earlier.id < later.id for earlier, later in pairwise(messages)):
@@ -55,17 +59,27 @@ def find(context: Context) -> Iterator[Finding]:
     )
 
 
+def _newer_client(context: Context) -> bool:
+    """The store's client is newer than those that compare ids: the newest version that any of its sessions names, else
+    the session's own."""
+    return numbers(context.facts.client or context.row.get("version")) > LAST_AT_FAULT
+
+
 def _will_skew(context: Context) -> Iterator[Finding]:
-    """In order so far, but the next prompt's id would sort before them."""
-    now, messages = context.facts.now, context.messages
+    """In order so far, but the next prompt's id would sort before them. Of a store that is known, one session says it
+    for all."""
+    now, messages, asleep = context.facts.now, context.messages, context.facts.asleep
+    if asleep and asleep[0] != context.session.id:
+        return
     newest = parse_id(messages[-1].id) if messages else None
     if now is None or newest is None or newest.stamp <= stamp_of(now) or not _own_time(messages[-1]):
         return
     yield context.finding(
-        "Ids have wrapped since this session was last used: the next prompt's id will sort before its history",
+        "Ids have wrapped since this session was last used: the next prompt's id will sort before its history"
+        + (f" (so it is with {len(asleep):,} sessions of this store)" if len(asleep) > 1 else ""),
         messages=[messages[-1]],
         severity="info",
-        details={"clients": CLIENTS},
+        details={"clients": CLIENTS, **({"count": len(asleep)} if len(asleep) > 1 else {})},
         also="Continue it with client 1.18.33 or later.",
     )
 

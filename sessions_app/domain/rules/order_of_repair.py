@@ -62,6 +62,7 @@ ORDER_OF_REPAIR = (
     "huge-summary-diffs",
     "usage-counters-wrong",
     # What is explained and done by hand, or only where a choice is named.
+    "executed-tool-not-replayed",
     "tool-ran-twice",
     "history-shape-foreign",
     "assistant-tail",

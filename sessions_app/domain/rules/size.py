@@ -69,7 +69,20 @@ def _compacted(tool: ToolPart) -> bool:
 
 
 def _compact(message: Message, tool: ToolPart, why: str) -> Operation:
+    """``message``: the one whose time it gets."""
     return edit_part(tool, (Edit(("state", "time", "compacted"), last_time(message)),), why)
+
+
+def _freed(context: Context, refused: Message | None) -> bool:
+    """Outputs were compacted since a request was found too long: what was refused is not what is sent next. A repair
+    dates them by the refused answer, the client by its own clock."""
+    if refused is None:
+        return False
+    return any(
+        isinstance(at := tool.state["time"]["compacted"], int) and at >= refused.time_created
+        for message, tool in context.tools
+        if message.id in context.sent_messages and _compacted(tool)
+    )
 
 
 def truncated(text: str) -> str:
@@ -99,12 +112,13 @@ def _huge(context: Context, message: Message, tool: ToolPart, outputs: list[_Fie
 @rule("context-overflow", severity="blocked", safety="lossy")
 def find_overflow(context: Context) -> Iterator[Finding]:
     """The session recorded an overflow and has not got past it, or the request is bigger than any window."""
-    call = next(iter(context.refused_last(context.rule)), None)
+    calls = context.refused_last(context.rule)
+    call = next((one for one in calls if not _freed(context, one.rows[0])), None)
     violation = next((one for one in context.violations if one.faults[:1] == (context.rule,)), None)
     size = sum(tool_size(tool) for message, tool in context.tools if message.id in context.sent_messages)
     if call is None and violation is None and size < OVERFLOW:
         return
-    older = _older_outputs(context)
+    older = _older_outputs(context, call.rows[0] if call else None)
     label = f"Mark {len(older)} older outputs compacted; they stay stored"
     summary = f"The next request holds {size:,} characters of tool traffic"
     yield context.finding(
@@ -129,13 +143,14 @@ def tool_size(tool: ToolPart) -> int:
     return len(output) if isinstance(output, str) else tool.size
 
 
-def _older_outputs(context: Context) -> list[Operation]:
-    """Outputs of all turns but the last two, V1 only: the client then sends a fixed line for each."""
+def _older_outputs(context: Context, refused: Message | None) -> list[Operation]:
+    """Outputs of all turns but the last two, V1 only: the client then sends a fixed line for each. They get the time of
+    the answer that was refused, where one was."""
     if context.v2:
         return []
     recent = {message.id for turn in context.turns[-2:] for message in turn.messages}
     return [
-        _compact(message, tool, "frees room in the request")
+        _compact(refused or message, tool, "frees room in the request")
         for message, tool in context.tools
         if message.id not in recent
         and message.id in context.sent_messages

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from sessions_app.domain.model import Message
+from sessions_app.domain.model import CompactionPart, Message
 from sessions_app.domain.repair import REMOVE, Edit
 
-from .compaction import Attempted, compactions, finished, is_summary, text_of
-from .content import blank
+from .compaction import Attempted, compactions, finished, is_summary, only_trigger, text_of
+from .content import blank, holds_answer
 from .context import Context
 from .finding import Choice, Finding, lossy, safe
 from .operations import delete_message, edit_message, edit_part
@@ -44,14 +45,32 @@ def find_unfinished(context: Context) -> Iterator[Finding]:
             edits.append(_noted_error(FAILED))
         why = "it is over, and it failed"
         afresh = "Remove the trigger and the failed summary, so that the next prompt can compact afresh"
+        finish = safe("finish", "Set finish to error", edit_message(summary, edits, why))
+        remove = _remove_both(afresh, summary, attempt.trigger, why)
+        half = not blank(text_of(summary)) and not _depended_on(context, attempt, summary)
         yield context.finding(
             f"The summary {summary.id} {'failed' if summary.error else 'was cut off'} and has no finish, so the"
             " compaction starts again",
-            safe("finish", "Set finish to error", edit_message(summary, edits, why)),
-            _remove_both(afresh, summary, attempt.trigger, why),
+            *((replace(remove, safety="safe"), finish) if half else (finish, remove)),
             messages=[summary, attempt.trigger],
             details={"trigger": attempt.trigger.id},
         )
+
+
+def _depended_on(context: Context, attempt: Attempted, summary: Message) -> bool:
+    """Something needs the half summary or its trigger: an answer that was given with them in view, or what points at
+    one of them. Where nothing does, they can go: all that they sum up is stored and sent, and a half summary that stays
+    is read as history (docs/contract/rules.md#summary-unfinished)."""
+    pair = {summary.id, attempt.trigger.id}
+    later = context.messages[context.places[summary.id] + 1 :]
+    tails = {part.tail_start_id for one in context.messages for part in one.parts if isinstance(part, CompactionPart)}
+    return (
+        not only_trigger(attempt.trigger)
+        or any(one.is_assistant and not is_summary(one) and holds_answer(one) for one in later)
+        or any(one.parent_id in pair and one is not summary for one in context.messages)
+        or not pair.isdisjoint(tails)
+        or context.revert.get("messageID") in pair
+    )
 
 
 @rule("summary-failed-with-tail", severity="at-risk", safety="safe")

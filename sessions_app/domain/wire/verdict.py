@@ -51,3 +51,8 @@ class Verdict:
     """The client's own words when no request can be made at all (docs/contract/wire.md#f6, #f18; V2 client-side
     errors)."""
     details: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def opens_with(self) -> str:
+        """The task ("compaction", "subtask") that the client runs before the request that is judged; "" = none."""
+        return self.details.get("opens_with", "")

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app.domain import dialects
-from sessions_app.domain.bodies import body
+from sessions_app.domain.bodies import written
 from sessions_app.domain.jsjson import dumps, line
-from sessions_app.domain.lowering import lower
+from sessions_app.domain.judging import OPENS_WITH
+from sessions_app.domain.lowering import lower, lowerer
+from sessions_app.domain.lowering.summary_request import summary_request
 from sessions_app.domain.ndjson import lower_line
 from sessions_app.domain.wire.lowered import Lowered, LoweringError, Origin
 from sessions_app.management.base import (
@@ -44,6 +46,11 @@ class Command(SutureCommand):
         parser.add_argument(
             "--as-stored", action="store_true", help="what the client sends today, without dedupe and drop"
         )
+        parser.add_argument(
+            "--summary",
+            action="store_true",
+            help="the summary request, which comes first where a compaction is pending, in place of the turn's",
+        )
         parser.add_argument("--canonical", action="store_true", help="the canonical messages instead of a body")
         parser.add_argument("--provenance", metavar="FILE", help="write where each piece of the body comes from")
         parser.add_argument(
@@ -65,14 +72,19 @@ class Command(SutureCommand):
         wanted = session_target(target, options["thinking"], decoded)
         if wanted is None:
             return BAD_USAGE
-        repairs = not options["as_stored"]
+        opens_with = lowerer(decoded).opens_with(decoded)
+        if opens_with and not options["summary"]:
+            self.say(OPENS_WITH[opens_with])
         try:
+            if options["summary"]:
+                lowered = summary_request(decoded)
+            else:
+                lowered = lower(decoded, wanted, repairs=not options["as_stored"])
             if options["canonical"]:
-                lowered = lower(decoded, wanted, repairs=repairs)
                 result: Any = lowered.messages
                 origins: Mapping[tuple[str | int, ...], Origin] = _canonical_origins(lowered)
             else:
-                made = body(decoded, wanted, repairs=repairs)
+                made = written(lowered, decoded, wanted)
                 result, origins = made.body, made.provenance
                 if not made.verified:
                     self.say("This writer is not verified against recordings of the client.")

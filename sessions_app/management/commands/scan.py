@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sessions_app.domain import dialects
+from sessions_app.domain.judging import OPENS_WITH
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import as_document, scan
@@ -147,6 +148,8 @@ class Command(SutureCommand):
         if known := _known(document["target"] or {}):
             self.tell(Toned(f"  {known}", "quiet"))
         rows = [_finding(one["severity"], one["rule"], one["summary"]) for one in document["findings"]]
+        if task := document.get("opens_with"):
+            rows.append((Toned("comes first", "quiet"), task, OPENS_WITH[task]))
         own = (document["target"] or {}).get("protocol")
         for protocol, verdict in sorted(document["verdicts"].items(), key=lambda item: item[0] != own):
             where = Toned("refused by", "bad") if protocol == own else Toned("if sent to", "quiet")

@@ -18,6 +18,7 @@ from sessions_app.stores.base import (
     StoreError,
     files_state,
     fingerprint,
+    used,
 )
 from sessions_app.stores.holders import Holder, database_files, holders
 
@@ -208,6 +209,15 @@ class SqliteStore(Store):
             for session_id, updated in self.query(f"SELECT id, {recent} FROM {quoted(name)}"):
                 found.setdefault(session_id, (_rank(updated), _rank(session_id)))
         return sorted(found, key=found.__getitem__, reverse=True)
+
+    def last_used(self) -> list[tuple[str, str, int]]:
+        found: dict[str, tuple[str, str, int]] = {}
+        for name in self.schema.session_tables:
+            columns = [one if self.schema.has(name, one) else "NULL" for one in ("version", "time_updated")]
+            for row in self.query(f"SELECT id, {', '.join(columns)} FROM {quoted(name)}"):
+                line = used(*row)
+                found.setdefault(line[0], line)
+        return sorted(found.values(), key=lambda line: (line[2], line[0]), reverse=True)
 
     def _owned(self, name: str, session_id: str, owner: str = "session_id") -> list[Row]:
         table = self.schema.tables.get(name)

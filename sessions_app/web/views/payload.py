@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 
 from sessions_app.domain import dialects
 from sessions_app.domain import model as domain
+from sessions_app.domain.judging import summary_verdict
 from sessions_app.domain.judging import verdict as judge
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.verdict import Verdict, Violation
@@ -62,7 +63,10 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         made = lowered_payload(decoded, options)
         if request.GET.get("download") == "1" and not made.error:
             return _download(request, session, made)
-        found = judge(decoded, made.target, repairs=not options.as_stored)
+        if options.summary:
+            found = summary_verdict(decoded, made.target)
+        else:
+            found = judge(decoded, made.target, repairs=not options.as_stored)
     except NoTarget as refusal:
         problem = str(refusal)
     wanted = whole(request.GET.get("message"))
@@ -103,11 +107,12 @@ def _options(request: HtmxRequest) -> PayloadOptions:
         cast('Literal["on", "off", "auto"]', thinking),
         as_stored=request.GET.get("fixes") != "on",
         history=history if history in present.HISTORY else "",
+        summary=request.GET.get("summary") == "1",
     )
 
 
 def _query(request: HtmxRequest, **changes: str | None) -> str:
-    names = ("protocol", "target", "thinking", "fixes", "history", "list")
+    names = ("protocol", "target", "thinking", "fixes", "summary", "history", "list")
     kept = {name: request.GET[name] for name in names if request.GET.get(name)}
     kept |= {name: value for name, value in changes.items() if value}
     return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
@@ -135,7 +140,14 @@ def _switches(
     request: HtmxRequest, options: PayloadOptions, made: Payload | None, decoded: domain.Session
 ) -> dict[str, list[present.Segment]]:
     current = made.target.protocol if made else options.target
+    summarised = options.summary or (made is not None and made.opens_with == "compaction")
     return {
+        "requests": [
+            present.Segment("Summary, sent first", f"?{_query(request, summary='1')}", options.summary),
+            present.Segment("The turn behind it", f"?{_query(request, summary=None)}", not options.summary),
+        ]
+        if summarised
+        else [],
         "protocols": [
             present.Segment(word, f"?{_query(request, protocol=name, target=None)}", name == current)
             for name, word in present.PROTOCOL.items()

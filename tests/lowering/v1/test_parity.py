@@ -29,10 +29,10 @@ def without_marks(value: Any) -> Any:
     return [without_marks(item) for item in value] if isinstance(value, list) else value
 
 
-def sent(name: str) -> Any:
+def sent(name: str, prompt: str | None = "continue") -> Any:
     recorded = RECORDINGS[name]
     target = recorded_target(recorded)
-    result = body(decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt="continue")
+    result = body(decode(corpus_rows(name, recorded["session"])), target, repairs=False, next_prompt=prompt)
     assert result.verified
     for path, origin in result.provenance.items():
         at = result.body
@@ -70,6 +70,21 @@ def test_the_recorded_turn_is_reproduced(name):
     assert got == want
     assert exact(got) == exact(want)
     assert inputs(got) == inputs(want)
+
+
+def without_prompt(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A recorded request without its prompt, which on Anthropic may stand behind results in one message."""
+    *before, last = messages
+    kept = last["content"][:] if isinstance(last["content"], list) else []
+    while kept and kept[-1].get("type") == "text" and kept[-1]["text"].startswith(("continue", "<system-reminder>")):
+        kept.pop()
+    return [*before, {**last, "content": kept}] if kept else before
+
+
+@for_each("name", TURNS, one_in=4)
+def test_without_the_prompt_a_history_ends_as_the_recorded_turn_does(name):
+    """Its last answer is no prefill: nothing is trimmed, and Mistral's models get their "Done."."""
+    assert sent(name, None) == without_prompt(without_marks(RECORDINGS[name]["messages"]))
 
 
 @for_each("name", REFUSED)

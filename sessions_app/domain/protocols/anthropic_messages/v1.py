@@ -34,7 +34,8 @@ def write(lowered: Lowered, target: Target) -> Body:
         blocks: _Blocks = []
         for message in group:
             blocks += _assistant(message) if assistant else _user(message)
-        if assistant and index == len(groups) - 1 and blocks and blocks[-1][0]["type"] == "text":
+        last_of_all = lowered.ends and index == len(groups) - 1
+        if assistant and last_of_all and blocks and blocks[-1][0]["type"] == "text":
             last = blocks[-1][0]
             last["text"] = last["text"].strip(JS_SPACE)
         sources.append(group[0].origin)

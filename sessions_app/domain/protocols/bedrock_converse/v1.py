@@ -43,7 +43,7 @@ def write(lowered: Lowered, target: Target) -> Body:
         role = "assistant" if group[0].role == "assistant" else "user"
         blocks: _Blocks = []
         for position, message in enumerate(group):
-            last = index == len(groups) - 1 and position == len(group) - 1
+            last = lowered.ends and index == len(groups) - 1 and position == len(group) - 1
             blocks += writer.assistant(message, last) if role == "assistant" else writer.user(message)
         if not blocks and role == "assistant":
             continue
