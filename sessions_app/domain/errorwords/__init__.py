@@ -21,7 +21,7 @@ from .senses import SENSES
 from .truncated import Sentences
 from .unruled import UNRULED
 
-__all__ = ["Known", "Said", "Words", "known_words", "normalised", "read", "said"]
+__all__ = ["Known", "Said", "Words", "known_words", "normalised", "read", "said", "vocabulary"]
 
 _LETTERS = "AORGSB"
 """Letters of rule codes, in the order in which rules of the same words are named."""
@@ -69,6 +69,15 @@ def known_words() -> tuple[Known, ...]:
         if words.reads:
             alike.setdefault(words.reads, []).append((protocol, code, words))
     return tuple(_known(pattern, of) for pattern, of in alike.items())
+
+
+@cache
+def vocabulary() -> frozenset[str]:
+    """Every word that is looked for, in small letters: what can stay of an error text whose other words are masked."""
+    patterns = (words.pattern.pattern for words in (*known_words(), *_outside()))
+    return frozenset(
+        word for pattern in patterns for word in re.findall(r"[a-z]{2,}", re.sub(r"\\.", " ", pattern.lower()))
+    )
 
 
 @cache

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sessions_app.domain import jsjson
+from sessions_app.domain.errorwords import vocabulary
 from sessions_app.domain.protocols.media import data_url
 from sessions_app.domain.secrets import SECRET
 
@@ -37,6 +38,10 @@ _TELLTALES = re.compile(
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _PERCENT = re.compile(r"(%[0-9A-Fa-f]{2})")
+_CHUNK = re.compile(r"[^\s'\"`,()\[\]{}]+")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_POSITION = 3
+"""Digits of a position in a request, or of an HTTP status."""
 _HEAD = 64
 _ADDRESS = re.compile(
     r"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}"
@@ -48,10 +53,12 @@ _ADDRESS = re.compile(
 
 
 class Masker:
-    """Masks for one bundle. ``key`` is 32 bytes or fewer; the same key gives the same masks."""
+    """Masks for one bundle. ``key`` is 32 bytes or fewer; the same key gives the same masks. ``ids`` are those of the
+    session, which are kept."""
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, ids: frozenset[str] = frozenset()) -> None:
         self._key = key
+        self._ids = ids
 
     def text(self, value: str) -> str:
         """A text of the same shape. JSON in it stays JSON, with its own texts masked."""
@@ -87,6 +94,30 @@ class Masker:
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) >= 1000:
             return self._number(value)
         return value
+
+    def answered(self, value: Any) -> Any:
+        """What a provider answered, as JSON. Its own words, positions and the session's ids stay, since findings are
+        read from them; all else is masked, as a provider may quote what was said."""
+        if isinstance(value, dict):
+            return {self.key(key): self.answered(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.answered(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        if value.lstrip()[:1] in ("{", "["):
+            with contextlib.suppress(ValueError, RecursionError):
+                return jsjson.dumps(self.answered(jsjson.loads(value)))
+        return _CHUNK.sub(self._chunk, value)
+
+    def _chunk(self, match: re.Match[str]) -> str:
+        text = match[0]
+        if text.rstrip(".:;") in self._ids:
+            return self.unless_secret(text)
+        return _WORD.sub(lambda word: word[0] if self._is_theirs(word[0]) else self.letters(word[0]), text)
+
+    @staticmethod
+    def _is_theirs(word: str) -> bool:
+        return word.lower() in vocabulary() or (word.isdecimal() and len(word) <= _POSITION)
 
     def key(self, name: str) -> str:
         """The name of a member: kept where it is a plain identifier, as schemas have."""

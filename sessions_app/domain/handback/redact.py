@@ -106,6 +106,8 @@ _JSON_COLUMNS: Final = frozenset(
     }
 )
 
+_ID = re.compile(r'"(?:callID|id)"\s*:\s*"([^"\\]+)"')
+
 
 def redacted(rows: SessionRows) -> SessionRows:
     """The rows with every text masked. The same rows always give the same masks."""
@@ -124,7 +126,9 @@ def redacted(rows: SessionRows) -> SessionRows:
 
 
 def _masker(rows: SessionRows) -> Masker:
-    return Masker(hashlib.sha256(b"suture bundle\0" + rows_hash(rows).encode()).digest())
+    rows_of_all = (row for stored in rows.tables().values() for row in stored)
+    ids = {name for row in rows_of_all for name in _ID.findall(str(row.get("data", "")))}
+    return Masker(hashlib.sha256(b"suture bundle\0" + rows_hash(rows).encode()).digest(), frozenset(ids))
 
 
 def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:
@@ -212,6 +216,9 @@ class _Mask:
         for key, item in value.items():
             if key in _SAID and not (key == "input" and isinstance(item, dict) and not item):
                 found[key] = item if isinstance(item, (int, float)) else self._said(item)
+            elif key == "error" and isinstance(item, dict):
+                name = {"name": self._kept(item["name"])} if isinstance(item.get("name"), str) else {}
+                found[key] = self.masker.answered(item) | name
             elif key == "data" and isinstance(item, str) and isinstance(mime, str):
                 found[key] = self.masker.media(item, mime.lower())
             elif key == "name" and isinstance(item, str) and not isinstance(mime, str):
