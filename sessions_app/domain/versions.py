@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
+LEAVES_UNSIGNED_OUT = (1, 18, 33)
+"""The first client measured to leave an answer of unsigned reasoning alone out of a request to Bedrock; an older one
+sent a message without content, which was refused (docs/contract/wire.md#6.9)."""
 _VERSION = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){0,3})")
+
+
+def sends_unsigned_alone(version: object) -> bool:
+    """Whether a session of this version is an older client's in this."""
+    return () < numbers(version) < LEAVES_UNSIGNED_OUT
 
 
 def numbers(version: object) -> tuple[int, ...]:

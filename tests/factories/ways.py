@@ -24,6 +24,8 @@ RECORDED = DATA / "ways.jsonl.xz"
 """A line each: ``{"way", "session", "client", "sent"}``, ``sent`` being the messages of the request without the
 client's own prompt and cache marks, or ``{"error": words}`` where none was made."""
 
+CLIENT = "1.18.33"
+"""The client that sent them."""
 INPUT = ("text", "image", "pdf")
 
 
@@ -359,7 +361,7 @@ def rows_of(name: str, way: Way) -> SessionRows:
     rows = corpus_rows(name, RECORDINGS[name]["session"])
     own = tuple(RECORDINGS[name]["model"].split("/", 1))
     return SessionRows(
-        rows.session,
+        {**rows.session, "version": CLIENT},
         [{**row, "data": _moved(row["data"], own, way)} for row in rows.messages],
         [{**row, "data": _keyed(row["data"], way)} for row in rows.parts],
     )

@@ -85,13 +85,13 @@ def test_no_word_of_the_session_is_left() -> None:
 
 
 def test_a_providers_own_words_stay_and_what_it_quotes_does_not() -> None:
-    said = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: call_1. Nightingale 47110815"
-    masked = Masker(b"key", frozenset({"call_1"})).answered(
-        {"message": said, "responseBody": json.dumps({"error": said})}
-    )
+    theirs = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: call_1."
+    said = f"{theirs} Nightingale 47110815"
+    masker = Masker(b"key", frozenset({"call_1"}))
 
-    assert masked["message"].startswith(said.partition(" Nightingale")[0])
-    assert masked["message"] != said
+    masked = masker.answered({"message": said, "responseBody": json.dumps({"error": said})})
+
+    assert masked["message"].startswith(theirs)
     for word in ("Nightingale", "47110815"):
         assert word not in json.dumps(masked)
 

@@ -123,13 +123,17 @@ def test_10_the_prompt_of_blanks_goes_with_its_empty_answer() -> None:
     assert [message.id for message in repair("10", "safe").messages] == ["msg_0001", "msg_0002"]
 
 
-def test_12_the_message_of_unsigned_reasoning_is_left_out_by_the_client_and_goes_on_request() -> None:
-    session, target = load("12")
+def test_12_the_message_of_unsigned_reasoning_goes() -> None:
+    for safety in ("safe", "lossy"):
+        assert [message.id for message in repair("12", safety).messages] == ["msg_0001", "msg_0003"]
+
+
+def test_12_a_client_that_leaves_it_out_is_not_refused() -> None:
+    document = copy.deepcopy(ALL["12"]["input"])
+    document["session"]["version"] = "1.18.33"
+    session, target = load("12", document)
     assert scan(session, target).health == "healthy"
-    assert len(repair("12", "safe").messages) == 3
-    (found,) = [finding for finding in scan(session, target).findings if finding.rule == "thinking-unsigned"]
-    after = repair("12", choices={found.key: "remove"})
-    assert [message.id for message in after.messages] == ["msg_0001", "msg_0003"]
+    assert planning.plan(session, target, Wish.of(safety="safe")).operations == ()
 
 
 def test_15_the_lone_reasoning_item_goes_with_its_step_mark_on_request() -> None:

@@ -60,7 +60,7 @@ def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt
         if fault.fatal and fault.rule == "corrupt-json" and fault.table in ("session", "message", "part"):
             raise LoweringError("corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id))
     messages = replayed(session)
-    lowering = _Lowering(target, repairs)
+    lowering = _Lowering(target, repairs, session.version)
     for message in paced(messages):
         lowering.add(message)
     if next_prompt is not None:
@@ -84,11 +84,11 @@ def _where(session: Session, table: str, row_id: str) -> Origin:
 class _Lowering:
     """Canonical messages as they grow, each with the origins of its blocks."""
 
-    def __init__(self, target: Target, repairs: bool) -> None:
+    def __init__(self, target: Target, repairs: bool, client: str) -> None:
         self.target = target
         self.package = package_of(target)
         self.repairs = repairs
-        self.lowered = Lowered([], [])
+        self.lowered = Lowered([], [], client=client)
 
     def prompt(self, text: str, was_plan: bool) -> None:
         """The next user message (docs/contract/wire.md#c4), with the client's reminder where there is one."""

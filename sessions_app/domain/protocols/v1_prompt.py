@@ -18,6 +18,7 @@ from sessions_app.domain import jsjson
 from sessions_app.domain.halves import whole
 from sessions_app.domain.lowering.v1 import is_blank
 from sessions_app.domain.lowering.v1_packages import SDK_KEYS, SIGNED_BY, has_state, package_of
+from sessions_app.domain.versions import sends_unsigned_alone
 from sessions_app.domain.wire.callids import scrub, wants_nine
 from sessions_app.domain.wire.lowered import NOBODY, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.providers import BEDROCK, COMPATIBLE, OPENROUTER, PROVIDERS
@@ -72,7 +73,7 @@ def prompt(lowered: Lowered, target: Target) -> list[PromptMessage]:
     _replace_unreadable(messages, target)
     for message in messages:
         message.blocks = [_well_formed(block) for block in message.blocks]
-    messages = _normalised(messages, target, lowered.ends)
+    messages = _normalised(messages, target, lowered)
     return _remapped(messages, target)
 
 
@@ -240,17 +241,18 @@ def _with(block: dict[str, Any], key: str, text: str) -> dict[str, Any]:
     return block if text is block[key] else {**block, key: text}
 
 
-def _normalised(messages: list[PromptMessage], target: Target, ends: bool) -> list[PromptMessage]:
+def _normalised(messages: list[PromptMessage], target: Target, lowered: Lowered) -> list[PromptMessage]:
     """The steps that normalise the prompt (docs/contract/wire.md#6.1.9.2b to #6.1.9.2f)."""
     package = package_of(target)
     model = target.model.lower()
     if package in SIGNED_BY:
-        messages = _without_empty(messages, package)
+        stateless = package == BEDROCK and not sends_unsigned_alone(lowered.client)
+        messages = _without_empty(messages, package, stateless=stateless)
     rename = scrub(target)
     if rename is not None:
         _rename_calls(messages, rename)
     if wants_nine(target):
-        return _with_done(messages, ends)
+        return _with_done(messages, lowered.ends)
     field_name = target.capabilities.interleaved
     if "deepseek" in model:
         for message in messages:
@@ -265,16 +267,15 @@ def _normalised(messages: list[PromptMessage], target: Target, ends: bool) -> li
     return messages
 
 
-def _without_empty(messages: Iterable[PromptMessage], package: str) -> list[PromptMessage]:
+def _without_empty(messages: Iterable[PromptMessage], package: str, *, stateless: bool) -> list[PromptMessage]:
     """Empty texts, and reasoning with neither text nor provider state (docs/contract/wire.md#6.1.9.2b); messages left
-    empty go too."""
+    empty go too. ``stateless``: Bedrock's reasoning goes without state, whatever its text."""
 
     def wanted(block: dict[str, Any]) -> bool:
         if block["type"] == "text":
             return bool(block["text"] != "")
         if block["type"] == "reasoning":
-            # Bedrock's is kept for its state alone.
-            said = package != BEDROCK and not is_blank(block["text"])
+            said = not stateless and not is_blank(block["text"])
             return said or has_state(package, block.get("providerMetadata"))
         return True
 

@@ -8,6 +8,7 @@ from sessions_app.domain.lowering.drop import loses_tools
 from sessions_app.domain.model import Message, Part, ReasoningPart, ToolPart
 from sessions_app.domain.repair import REMOVE, Edit, Operation
 from sessions_app.domain.turns import steps
+from sessions_app.domain.versions import sends_unsigned_alone
 from sessions_app.domain.wire.providers import BEDROCK
 from sessions_app.domain.wire.verdict import Violation
 
@@ -200,7 +201,8 @@ def _is_dropped(context: Context, message: Message) -> bool:
     older ones sent a message without content."""
     to_bedrock = context.target is not None and context.target.package == BEDROCK
     failed = message.error is not None and message.error.get("name") != "MessageAbortedError"
-    return to_bedrock and not is_v2(message) and not failed and not holds_answer(message)
+    newer = to_bedrock and not sends_unsigned_alone(context.session.version)
+    return newer and not is_v2(message) and not failed and not holds_answer(message)
 
 
 def _left_out(context: Context) -> Iterator[Finding]:

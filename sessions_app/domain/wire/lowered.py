@@ -90,6 +90,8 @@ class Lowered:
     origins: list[list[Origin]]
     notes: list[Origin] = field(default_factory=list)
     """Stored parts that the lowering drops (not sent)."""
+    client: str = ""
+    """The version that the session names, "" = none."""
     ends: bool = False
     """The request ends here, as inside a turn; else one more user message follows, whether it is shown or not."""
 

@@ -10,6 +10,7 @@ from sessions_app.domain import jsjson
 from sessions_app.domain.lowering.v1 import JS_SPACE, is_blank
 from sessions_app.domain.lowering.v1_packages import STATES, is_verified
 from sessions_app.domain.protocols.v1_prompt import PromptMessage, grouped, own, prompt
+from sessions_app.domain.versions import sends_unsigned_alone
 from sessions_app.domain.wire.lowered import BlockOrigins, Body, Lowered, LoweringError, Origin
 from sessions_app.domain.wire.providers import BEDROCK
 from sessions_app.domain.wire.target import Target
@@ -45,7 +46,7 @@ def write(lowered: Lowered, target: Target) -> Body:
         for position, message in enumerate(group):
             last = lowered.ends and index == len(groups) - 1 and position == len(group) - 1
             blocks += writer.assistant(message, last) if role == "assistant" else writer.user(message)
-        if not blocks and role == "assistant":
+        if not blocks and role == "assistant" and not sends_unsigned_alone(lowered.client):
             continue
         if not messages or messages[-1]["role"] != role:
             sources.append(group[0].origin)
