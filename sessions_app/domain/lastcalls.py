@@ -15,8 +15,9 @@ from sessions_app.domain.bodies import Requests
 from sessions_app.domain.errorwords import said
 from sessions_app.domain.errorwords.recorded import errors_of
 from sessions_app.domain.locate import Answer, Location, answer, locate
-from sessions_app.domain.model import Message, ReasoningPart, Session, StepFinishPart
+from sessions_app.domain.model import FilePart, Message, ReasoningPart, Session, StepFinishPart
 from sessions_app.domain.protocols.table import About
+from sessions_app.domain.protocols.v1_prompt import is_readable
 from sessions_app.domain.secrets import masked
 from sessions_app.domain.wire.target import Target, make_target
 from sessions_app.domain.wire.verdict import Verdict
@@ -209,6 +210,9 @@ def _doubt(
         if not places:
             return "it does not say where"
     first, faults = places[0], _faults(heard)
+    file = session.part(first.part)
+    if isinstance(file, FilePart) and target is not None and not is_readable(file.mime, target):
+        return "the model does not read it now, and a note is sent in its place"
     if first.by == "violation":
         return ""
     other = all(fault.startswith("thinking-") for fault in faults) and not isinstance(

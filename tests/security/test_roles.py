@@ -43,6 +43,7 @@ API: dict[str, tuple[Scope, Any]] = {
     "POST sources": (ADMINISTER, {"path": "{path}"}),
     "GET sources/{number}": (READ, None),
     "POST sources/{number}/sync": (ADMINISTER, {}),
+    "PATCH sources/{number}": (ADMINISTER, {"input": "text"}),
     "DELETE sources/{number}": (ADMINISTER, None),
     "GET sources/{number}/store": (READ, None),
     "GET sources/{number}/kept": (READ, None),
@@ -119,7 +120,15 @@ WEB: dict[str, tuple[str, str]] = {
     ),
     **dict.fromkeys(
         (
-            *("source-attach", "source-upload", "path-recover", "source-recover", "source-sync", "source-cancel"),
+            *(
+                "source-attach",
+                "source-upload",
+                "path-recover",
+                "source-recover",
+                "source-sync",
+                "source-cancel",
+                "source-input",
+            ),
             "source-delete",
         ),
         ("POST", KEEP),

@@ -22,6 +22,7 @@ POST_ONLY = {
     "source-attach",
     "source-upload",
     "source-sync",
+    "source-input",
     "source-cancel",
     "source-delete",
     "path-recover",

@@ -183,10 +183,9 @@ def _file(media: dict[str, Any], origin: Origin) -> dict[str, Any]:
 def _replace_unreadable(messages: Iterable[PromptMessage], target: Target) -> None:
     """A user's file of a kind the model does not read becomes a text that says so (docs/contract/wire.md#6.1.9.1)
     (docs/contract/wire.md#f4)."""
-    readable = target.capabilities.input or assumed_input(target)
     for message in messages:
         if message.role == "user" and any(block["type"] == "file" for block in message.blocks):
-            message.blocks = [_readable(block, readable) for block in message.blocks]
+            message.blocks = [_readable(block, target) for block in message.blocks]
 
 
 def assumed_input(target: Target) -> tuple[str, ...]:
@@ -199,10 +198,16 @@ def assumed_input(target: Target) -> tuple[str, ...]:
     return ("text", "image", "pdf") if documents else ("text", "image")
 
 
-def _readable(block: dict[str, Any], readable: tuple[str, ...]) -> dict[str, Any]:
-    kind = _modality(block.get("mediaType", "")) if block["type"] == "file" else ""
-    if not kind or kind in readable:
+def is_readable(media_type: str, target: Target) -> bool:
+    """Whether the model reads such a file, as far as is known; else a note goes in its place."""
+    return _modality(media_type) in ("", *(target.capabilities.input or assumed_input(target)))
+
+
+def _readable(block: dict[str, Any], target: Target) -> dict[str, Any]:
+    media_type = block.get("mediaType", "")
+    if block["type"] != "file" or is_readable(media_type, target):
         return block
+    kind = _modality(media_type)
     name = f'"{block["filename"]}"' if block.get("filename") else kind
     return {
         "type": "text",
