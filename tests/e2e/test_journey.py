@@ -46,13 +46,13 @@ def test_next_and_previous_fault_move_focus_to_the_part(page: Page, store: Sourc
         summary="A later fault",
         position=99,
     )
-    page.goto(f"/sessions/{blocked.pk}/?fault=1")
+    page.goto(f"/sessions/{blocked.pk}/?fault=2")
     page.keyboard.press("n")
-    page.wait_for_url("**fault=2**")
+    page.wait_for_url("**fault=3**")
     expect(page.locator(".stepper .where-now").first).to_contain_text("A later fault")
     expect(page.locator(".part.at [data-focus]")).to_be_focused()
     page.keyboard.press("p")
-    page.wait_for_url("**fault=1**")
+    page.wait_for_url("**fault=2**")
     expect(page.locator(".part.at")).to_be_in_viewport()
 
 
