@@ -10,6 +10,7 @@ from sessions_app import __version__
 from sessions_app.domain.near import nearest
 from sessions_app.management.catalog import COMMANDS, command
 from sessions_app.stopping import stopped_in_a_line
+from sessions_app.streams import streams_told
 
 BAD_USAGE = 2
 _HELP = ("", "help", "-h", "--help")
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "sessions_app.settings")
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with stopped_in_a_line():
+        with stopped_in_a_line(), streams_told():
             return _run(given)
     except _djangos("django.core.exceptions", "ImproperlyConfigured") as problem:
         sys.stderr.write(f"suture: {problem}\n")
@@ -65,8 +66,9 @@ def _others(given: list[str]) -> int:
     from django.core.management import execute_from_command_line, get_commands
 
     django.setup()  # else the commands of installed apps are not known yet
-    if not given[0].startswith("-") and given[0] not in {"help", *get_commands()}:
-        sys.stderr.write(f"suture: there is no command {given[0]!r}. {_nearest(given[0])}\n")
+    asked = given[1] if given[0] == "help" else given[0]
+    if not asked.startswith("-") and asked not in {"help", *get_commands()}:
+        sys.stderr.write(f"suture: there is no command {asked!r}. {_nearest(asked)}\n")
         return BAD_USAGE
     execute_from_command_line(["suture", *given])
     return 0

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Query, Router
 
+from sessions_app.domain.wire.target import parse_target
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.payloads import NoTarget, PayloadOptions, payload, payload_lines
 from sessions_app.selectors.sessions import session_query
@@ -120,6 +121,11 @@ def payloads_export(
     """Streams, so that thousands of sessions need no more memory than one; what was imported is what is lowered."""
     require(request, VIEW)
     wanted = SessionFilter.understood(request.GET, also=PayloadOptions.__dataclass_fields__)
+    if target:
+        try:
+            parse_target(target)  # what cannot be read is no session's fault
+        except ValueError as problem:
+            raise Problem(422, str(problem)) from problem
     options = PayloadOptions(target, thinking, as_stored, canonical, summary, redact, history)
     lines = payload_lines(session_query(wanted, sessions(request)), options)
     response = StreamingHttpResponse(

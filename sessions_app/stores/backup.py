@@ -175,6 +175,8 @@ def restore(
     """
     backup, path = real_place(backup), real_place(path)
     _check_backup(backup)
+    if path.exists() and path.samefile(backup):  # it would wait for its own lock, to the last second
+        raise StoreError("not-a-store", path, "This is the backup itself.", "Name the database that it is to replace.")
     _check_target(path, force)
     open_by = holders(database_files(path))
     if open_by and not force:

@@ -113,10 +113,9 @@ def parsed_row(table: str, row_id: str, text: str, owner: Mapping[str, Any], pro
             value = {member.key: member.value for member in found}
     except NotJson as error:
         if text.strip("\0"):
-            add_problem(problems, Problem(where, f"{row_id}.json: {error}", "corrupt-json", session_id))
+            problems.append(Problem(where, f"{row_id}.json: {error}", "corrupt-json", session_id))
     if value.get("id", row_id) != row_id:
-        add_problem(
-            problems,
+        problems.append(
             Problem(
                 where,
                 f"The file is called {row_id}.json, but the id in it is {value['id']!r}.",
@@ -144,12 +143,6 @@ def parsed_row(table: str, row_id: str, text: str, owner: Mapping[str, Any], pro
         "time_updated": completed,
         "data": data,
     }
-
-
-def add_problem(problems: list[Problem], problem: Problem) -> None:
-    """Each problem is told once, however often the file is read."""
-    if problem not in problems:
-        problems.append(problem)
 
 
 def number(value: Any) -> float:

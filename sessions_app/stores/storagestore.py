@@ -7,7 +7,7 @@ A file that is empty, full of NULs or cut short becomes a row with its text as i
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from .changes import Difference, GuardRefused, after_key, differences, reading_b
 from .holders import Holder, holders
 from .storagefiles import (
     IDS,
-    add_problem,
     file_bytes,
     folders,
     id_members,
@@ -52,6 +51,7 @@ class StorageStore(Store):
         self._index: dict[tuple[str, str], Path] | None = None
         self._strays: dict[str, list[str]] | None = None
         self._seen: dict[Path, tuple[tuple[str, int, int], Row]] = {}
+        self._told: set[Problem] = set()
         if not is_storage(path):
             raise StoreError(
                 "empty-folder",
@@ -65,9 +65,9 @@ class StorageStore(Store):
         return (V1,)
 
     def sessions(self) -> Iterator[Row]:
-        rows = [
-            self._session_row(session_id, path, self.problems) for session_id, path in self._session_files().items()
-        ]
+        found: list[Problem] = []
+        rows = [self._session_row(session_id, path, found) for session_id, path in self._session_files().items()]
+        self._tell(found)
         yield from sorted(rows, key=lambda row: (number(row.get("time_updated")), row["id"]), reverse=True)
 
     def stored(self, session_id: str) -> SessionRows:
@@ -86,7 +86,7 @@ class StorageStore(Store):
             parts += self._parts(message["id"], session_id, message["time_created"], found)
         for stray in self._stray_parts().get(session_id, ()):
             parts += self._parts(stray, session_id, 0, found)
-        self.problems += [problem for problem in found if problem not in self.problems]
+        self._tell(found)
         return SessionRows(
             session=session,
             messages=sorted(messages, key=lambda row: (row["time_created"], row["id"])),
@@ -256,8 +256,7 @@ class StorageStore(Store):
             "time_archived": None,
         }
         if path is None:
-            add_problem(
-                problems,
+            problems.append(
                 Problem(
                     f"session {session_id}",
                     "The session's own file is missing; its messages are there.",
@@ -271,8 +270,7 @@ class StorageStore(Store):
             if text:
                 return {**infocolumns.session_row(text, skip_space(text, 0)), "id": session_id}
         except NotJson as error:
-            add_problem(
-                problems,
+            problems.append(
                 Problem(f"session {session_id}", f"{path.name}: {error}", "corrupt-json", session_id),
             )
         return bare
@@ -313,23 +311,20 @@ class StorageStore(Store):
         try:
             content = file_bytes(path, MAX_FILE_BYTES)
             if content is None:
-                add_problem(
-                    problems,
+                problems.append(
                     Problem(where, f"{path.name} is too big to be read.", "corrupt-json", session_id),
                 )
                 return ""
             text = content.decode("utf-8", "surrogateescape")
         except OSError as error:
-            add_problem(
-                problems,
+            problems.append(
                 Problem(where, f"{path.name} cannot be read: {error.strerror}.", "corrupt-json", session_id),
             )
             return ""
         if not text:
-            add_problem(problems, Problem(where, f"{path.name} is empty (zero bytes).", "corrupt-json", session_id))
+            problems.append(Problem(where, f"{path.name} is empty (zero bytes).", "corrupt-json", session_id))
         elif not text.strip("\0"):
-            add_problem(
-                problems,
+            problems.append(
                 Problem(where, f"{path.name} holds nothing but {len(text)} NUL bytes.", "corrupt-json", session_id),
             )
         return text
@@ -355,13 +350,20 @@ class StorageStore(Store):
         self._strays = found
         return found
 
+    def _tell(self, problems: Iterable[Problem]) -> None:
+        """Each problem is told once, however often its file is read; a tree may have as many as it has files."""
+        for problem in problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                self.problems.append(problem)
+
     def _projects(self) -> list[Row]:
         found = []
         for path in json_files(self.root / "project"):
             try:
                 found.append(infocolumns.project_row(path.read_bytes().decode("utf-8", "surrogateescape")))
             except (NotJson, OSError) as error:
-                add_problem(self.problems, Problem(f"project {path.stem}", str(error), "corrupt-json"))
+                self._tell([Problem(f"project {path.stem}", str(error), "corrupt-json")])
         return found
 
     def _siblings(self, session: Row, files: Mapping[str, Path | None]) -> list[Row]:

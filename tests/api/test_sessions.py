@@ -210,3 +210,12 @@ def test_a_session_says_what_its_last_call_was_answered_with(api: Client, tmp_pa
     assert last["words"] == "messages.1.content.0: Invalid `signature` in `thinking` block"
     assert detail["rejected_by"] == ["anthropic-messages"] and detail["health"] == "blocked"
     assert api.get(f"/api/v1/sessions/{session_of('clean', tmp_path / 'clean').pk}").json()["last_call"] is None
+
+
+def test_a_target_mistyped_is_refused_and_not_told_of_each_session(api: Client, tmp_path: Path) -> None:
+    session_of("dup_id_slow", tmp_path)
+
+    for target, told in (("anthropc:acme/one", "did you mean anthropic-messages?"), ("gemini:", "PROVIDER/MODEL")):
+        refused = api.get("/api/v1/payloads.ndjson", {"target": target})
+        assert (refused.status_code, refused["content-type"]) == (422, "application/problem+json")
+        assert told in refused.json()["detail"]

@@ -28,8 +28,11 @@ def test_the_version_is_ours(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"suture {__version__}\n"
 
 
-def test_what_is_no_command_is_bad_usage_and_the_nearest_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scna", "a.db"]) == 2
+@pytest.mark.parametrize("asked", [["scna", "a.db"], ["help", "scna"]])
+def test_what_is_no_command_is_bad_usage_and_the_nearest_is_named(
+    asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(asked) == 2
     captured = capsys.readouterr()
     assert "Did you mean scan?" in captured.err
     assert captured.out == ""

@@ -41,6 +41,7 @@ def session(tmp_path: Path, data_dir: Path) -> Session:
             value["text"] = PLANTED
         if value["type"] == "tool" and "output" in value.get("state", {}):
             value["state"]["output"] = PLANTED
+            value["state"]["input"] = {KEY: {f"of_{KEY}": 1}}
         connection.execute("UPDATE part SET data = ? WHERE id = ?", (json.dumps(value), key))
     connection.execute("UPDATE session SET title = ?", (PLANTED,))
     connection.commit()
@@ -149,7 +150,9 @@ def test_a_download_from_a_page_and_a_stream_are_in_the_audit_trail_too(session:
         assert AuditEntry.objects.filter(action="secret.read").count() == number
 
 
-@pytest.mark.parametrize("planted", [KEY, PEM, TOKEN, f"x\n{KEY}\ty", PEM[:60], "https://u:p4ss@h/", f'"{KEY}"'])
+@pytest.mark.parametrize(
+    "planted", [KEY, PEM, TOKEN, f"x\n{KEY}\ty", PEM[:60], "https://u:p4ss@h/", f'"{KEY}"', f"of_{KEY}"]
+)
 def test_a_key_is_found_however_deep_in_json_it_lies_and_the_json_stays_whole(planted: str) -> None:
     text = planted
     for _ in range(3):

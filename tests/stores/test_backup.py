@@ -265,6 +265,22 @@ def test_a_restore_never_replaces_what_is_no_database_of_opencode(database: Path
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("same", ["itself", "soft link", "hard link"])
+def test_a_backup_that_is_the_database_itself_is_refused_at_once(
+    database: Path, tmp_path: Path, same: str, force: bool
+) -> None:
+    backup = database
+    if same != "itself":
+        backup = tmp_path / "link.db"
+        (backup.symlink_to if same == "soft link" else backup.hardlink_to)(database)
+
+    with pytest.raises(StoreError, match="the backup itself"):
+        restore(backup, database, directory=tmp_path / "kept", now=NOW, force=force, seconds=2)
+
+    assert not (tmp_path / "kept").exists()
+
+
 def test_of_each_database_the_newest_backups_are_kept_and_the_last_one_for_ever(database: Path, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     other = tmp_path / "other.db"

@@ -12,6 +12,7 @@ import pytest
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rowdoc import rows_hash
 from sessions_app.stores import GuardRefused, StoreError, open_store
+from sessions_app.stores.ground import Problem
 from sessions_app.stores.journal import Journal
 from tests.each import for_each, stem
 from tests.paths import CORPUS
@@ -219,3 +220,29 @@ def test_a_tree_in_an_archive_is_read_and_not_written(journal: Journal) -> None:
         with pytest.raises(StoreError) as caught:
             store.apply([replaced(rows.parts[0], data="{}")], journal=journal)
     assert caught.value.kind == "read-only"
+
+
+def test_thousands_of_broken_files_are_each_told_once_without_comparing_each_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "storage" / "message" / "ses_1"
+    folder.mkdir(parents=True)
+    for number in range(2000):
+        (folder / f"msg_{number:04}.json").touch()
+    compared = 0
+    same = Problem.__eq__
+
+    def counted(one: Problem, other: object) -> bool:
+        nonlocal compared
+        compared += 1
+        return same(one, other)
+
+    monkeypatch.setattr(Problem, "__eq__", counted)
+
+    with open_store(tmp_path / "storage") as store:
+        store.read("ses_1")
+        store.read("ses_1")
+        told = [problem.where for problem in store.problems]
+
+    assert len(told) == len(set(told)) == 2001  # the session's own file is missing, too
+    assert compared < 20_000
