@@ -93,6 +93,8 @@ class SessionFilter:
                 faults.append(Fault(name, f"{name}{did_you_mean(name, [*BY_NAME, *also])}"))
                 continue
             try:
+                if given and not all(given):
+                    raise ValueError(name)
                 if given:
                     values[field.name] = field.read(given)
             except ValueError:
@@ -183,4 +185,5 @@ class SessionFilter:
 def _given(query: QueryDict | Mapping[str, Any], name: str) -> list[str]:
     values = query.getlist(name) if isinstance(query, QueryDict) else query.get(name)
     items = values if isinstance(values, (list, tuple)) else [] if values is None else [values]
-    return [text for item in items if (text := str(item).strip().replace("\x00", ""))]
+    # Of nothing but NUL "" is left, which is refused: it is no condition, and must not mean everything.
+    return [text.replace("\x00", "") for item in items if (text := str(item).strip())]

@@ -57,6 +57,12 @@ def test_what_a_filter_does_not_understand_is_said_and_not_applied(alice: Client
     assert "since=yesterday" in page
 
 
+def test_nothing_but_nul_is_no_condition_and_is_refused(alice: Client, several: Source) -> None:
+    assert SessionFilter.from_query(QueryDict("q=%00")).ignored == ("q=",)
+    assert alice.get("/?q=%00").status_code == 422
+    assert alice.get("/?q=").status_code == 200
+
+
 def test_no_match_says_which_condition_to_drop(alice: Client, several: Source) -> None:
     page = alice.get("/?health=healthy&q=blocked").html
 
