@@ -21,6 +21,7 @@ from sessions_app.services.repair.report import FileReport, SessionOutcome
 from sessions_app.services.repair.write import journal_recover
 from sessions_app.stores.base import Store
 from sessions_app.stores.sqlite.store import SqliteStore
+from sessions_app.stores.undisturbed import undisturbed
 
 from .base import (
     FOUND_IT,
@@ -193,8 +194,11 @@ def written(original: Store, output: str | None, read_only: bool) -> Iterator[St
     if output is None or read_only:
         yield original
         return
-    folder = Path(tempfile.mkdtemp(prefix=".suture-", dir=None if output == "-" else Path(output).resolve().parent))
+    folder: Path | None = None
     try:
+        with undisturbed():
+            beside = None if output == "-" else Path(output).resolve().parent
+            folder = Path(tempfile.mkdtemp(prefix=".suture-", dir=beside))
         copy = folder / (original.path.name if output == "-" else Path(output).name)
         store_copy(store=original, destination=copy)
         with stores.open_store(copy, original.kind) as store:
@@ -207,7 +211,9 @@ def written(original: Store, output: str | None, read_only: bool) -> Iterator[St
         else:
             _put(copy, Path(output))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with undisturbed():
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put(copy: Path, output: Path) -> None:

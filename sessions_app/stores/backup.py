@@ -28,6 +28,7 @@ from .holders import database_files, holders
 from .sqlite.connection import explained, harden, open_reader
 from .sqlite.damage import quick_check
 from .sqlite.store import SqliteStore
+from .undisturbed import undisturbed
 
 SIZE_LIMIT = 2 * 1024**3
 """Larger databases are not backed up in full unless the setting says so; restore points of the rows are always kept."""
@@ -129,9 +130,10 @@ def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
     if dest.exists():
         raise FileExistsError(dest)
     partial = dest.with_name(f".{dest.name}.{secrets.token_hex(6)}.partial")
-    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    source = open_reader(path)
+    source: sqlite3.Connection | None = None
     try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        source = open_reader(path)
         target = sqlite3.connect(partial, isolation_level=None)
         try:
             if source.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
@@ -148,9 +150,11 @@ def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
     except sqlite3.Error as error:
         raise explained(error, path) from error
     finally:
-        source.close()
-        for leftover in database_files(partial):
-            leftover.unlink(missing_ok=True)
+        with undisturbed():
+            if source is not None:
+                source.close()
+            for leftover in database_files(partial):
+                leftover.unlink(missing_ok=True)
 
 
 def _put_in_place(partial: Path, dest: Path) -> None:

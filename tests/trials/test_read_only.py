@@ -90,7 +90,9 @@ def test_a_data_directory_that_cannot_be_written_is_said_by_every_command_that_w
             done = suture(tmp_path, *command, before=without_privileges)
             assert in_words(done), (command, done)
         assert suture(tmp_path, "scan", path, before=without_privileges).code == 1
-        assert suture(tmp_path, "export", path, "--output", tmp_path / "out.json", before=without_privileges).code == 0
+        # Handed back as it is, it is still blocked: exit code 1, which is no matter of the folder.
+        assert suture(tmp_path, "export", path, "--output", tmp_path / "out.json", before=without_privileges).code == 1
+        assert (tmp_path / "out.json").exists()
     assert contents(path) == before
 
 

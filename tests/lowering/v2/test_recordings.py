@@ -118,7 +118,9 @@ def test_what_the_server_left_and_the_provider_took_is_not_blocked(recording: Re
     result = scan(recording.session(), recording.target)
     assert result.health != "blocked", result.reasons
     if recording.name.startswith("v2r_"):
-        assert result.health == "healthy", result.reasons
+        # A refusal that was the last word counts until there is an answer, though the next request was taken.
+        found = [one for one in result.findings if one.rule != "last-call-refused"]
+        assert all(one.severity == "info" for one in found), result.reasons
     assert all(one.severity == "info" for one in result.findings if one.rule == "stuck-tool")
 
 
