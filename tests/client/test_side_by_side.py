@@ -43,7 +43,7 @@ def served(client: Client, log: Path) -> Iterator[str]:
         subprocess.Popen(
             [str(program()), "serve", "--port", "0"],
             cwd=client.project,
-            env=client._environment(),
+            env=client.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
