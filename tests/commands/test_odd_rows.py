@@ -72,7 +72,7 @@ def test_a_busy_database_of_sutures_own_is_told_in_a_line(suture, monkeypatch) -
     assert "Traceback" not in run.err
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_reader_is_asked_once_more_and_then_told(client, alice, monkeypatch, times: int) -> None:
     nothing: Page[Any] = Page((), 1, 1, 0, 50)

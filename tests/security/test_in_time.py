@@ -102,6 +102,8 @@ def test_every_kind_of_request_ends_in_words_where_its_time_runs_out(
     name: str, visitor: Client, blocked: Session, looks: type[Looks], data_dir: Path
 ) -> None:
     assert ASKED[name](visitor, blocked).status_code < 500
+    if name == "locate":  # a text that was pasted before is not kept again
+        ASKED[name](visitor, blocked)
     count = looks.count
     Source.objects.exclude(pk=blocked.source_id).delete()
     kept = {path.name for path in (data_dir / "uploads").glob("*")}
