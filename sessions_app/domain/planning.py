@@ -201,11 +201,11 @@ def _rows(context: Context, finding: Finding) -> _Rows:
 
 def _name(work: _Work, finding: Finding, rows: _Rows) -> str:
     """The key that a finding had at first: a V2 item's id is its place, which moves when others go, and then another
-    finding may have the key that was asked for."""
-    if work.places.get(finding.key) == rows:
-        return finding.key
+    finding may have the key that was asked for. Of items that are alike, one whose finding is not repaired yet."""
     rule = f"{finding.rule}:"
-    return next((key for key, first in work.places.items() if first == rows and key.startswith(rule)), finding.key)
+    alike = [key for key, first in work.places.items() if first == rows and key.startswith(rule)]
+    names = sorted(alike, key=lambda key: key != finding.key)
+    return next((key for key in names if key not in work.taken), (names or [finding.key])[0])
 
 
 def _place(operation: Operation) -> str:
