@@ -142,11 +142,11 @@ def test_a_recorded_refusal_of_a_filter_names_the_prompt_and_is_left_to_the_user
 def test_blank_items_that_are_alike_all_go() -> None:
     """Their places move up when one goes, so that the next has its key and its content."""
     blank = {"type": "text", "text": " ", "id": "i"}
-    items = (blank, blank, {"type": "text", "text": "hello", "id": "i"})
     failed = {"error": {"type": "unknown", "message": "x"}}
-    session = V2(CLAUDE, generation=1).user("go").assistant(*items, **failed).user("on").decoded()
+    answer = (blank, blank, {"type": "text", "text": "hello", "id": "i"})
+    session = V2(CLAUDE, generation=1).user("").assistant(*answer, **failed).decoded()
 
-    after = repaired(session, CLAUDE, safety="safe")
+    after = repaired(session, CLAUDE)
 
     assert [part.data["text"] for part in after.messages[1].parts] == ["hello"]
-    assert scanned(after, CLAUDE).health == "healthy"
+    assert scanned(after, CLAUDE).health != "blocked"
