@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -41,18 +41,25 @@ class Provider:
 @contextmanager
 def provider() -> Iterator[Provider]:
     """A provider that lives as long as the block; ``url`` is its base for every protocol."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    served = Provider(url=f"http://127.0.0.1:{server.server_port}/v1")
-    _Handler.served[server.server_port] = served
+    with serving(_Handler, _Handler.served, lambda address: Provider(url=f"{address}/v1")) as served:
+        yield served
+
+
+@contextmanager
+def serving[T](handler: type[BaseHTTPRequestHandler], served: dict[int, T], made: Callable[[str], T]) -> Iterator[T]:
+    """A server on loopback that lives as long as the block. ``made`` gets its address; what it makes is in ``served``
+    by the server's port, where the handler finds it."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    served[server.server_port] = kept = made(f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield served
+        yield kept
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-        del _Handler.served[server.server_port]
+        del served[server.server_port]
 
 
 class _Handler(BaseHTTPRequestHandler):

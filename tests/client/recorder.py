@@ -14,18 +14,18 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sessions_app.domain.model import SessionRows
 from tests.client.opencode import Client, program
+from tests.client.provider import serving
 from tests.factories.ways import INPUT, SESSIONS, WAYS, Way, rows_of
 from tests.paths import CORPUS
 
@@ -39,7 +39,7 @@ _REFUSAL = json.dumps({"error": {"message": "recorded", "type": "invalid_request
 def recordings(tasks: Iterable[Task], folder: Path) -> Iterator[dict[str, Any]]:
     """A recording per task, in no order; ``folder`` becomes the client's home."""
     wanted = list(tasks)
-    with _provider() as requests, _served(folder, requests, wanted) as client:
+    with serving(_Handler, _Handler.served, _Requests) as requests, _served(folder, requests, wanted) as client:
         providers: dict[str, list[int]] = {}
         for number, (way, _) in enumerate(wanted):
             providers.setdefault(WAYS[way].provider, []).append(number)
@@ -54,22 +54,6 @@ class _Requests:
     def __init__(self, url: str) -> None:
         self.url = url
         self.last: dict[str, Any] = {}
-
-
-@contextmanager
-def _provider() -> Iterator[_Requests]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    requests = _Requests(f"http://127.0.0.1:{server.server_port}")
-    _Handler.served[server.server_port] = requests
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield requests
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-        del _Handler.served[server.server_port]
 
 
 class _Handler(BaseHTTPRequestHandler):
