@@ -102,7 +102,7 @@ format: setup
 	find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade || true
 
 bench: setup
-	$(PY) -m bench
+	$(PY) -m bench $(ARGS)
 
 # The real clients, in private folders. V1's one install script puts the machine's own program in place; newer npm leaves it out.
 client: $(CLIENT) $(V2_SERVER)

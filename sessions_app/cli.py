@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sessions_app import __version__
 from sessions_app.domain.near import nearest
-from sessions_app.management.catalog import COMMANDS, command
+from sessions_app.management.catalog import COMMANDS, command, declared
 from sessions_app.stopping import stopped_in_a_line
 from sessions_app.streams import streams_told
 
@@ -50,6 +50,8 @@ def _run(given: list[str]) -> int:
 def _ours(given: list[str]) -> int:
     from sessions_app.management.base import SutureCommand
 
+    if not COMMANDS[given[0]].bare and given[0] != "db_worker":
+        declared(given[0]).create_parser("suture", given[0]).parse_args(given[1:])  # help and misuse need no Django
     found = command(given[0])
     if not isinstance(found, SutureCommand):
         found.run_from_argv(["suture", *given, "--traceback"])  # its errors come here, to be told as ours are

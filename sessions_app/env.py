@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
-
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
+
+
+def unusable(words: str) -> Exception:
+    """Django's error of a setting; commands on bare files load it only where there is one."""
+    from django.core.exceptions import ImproperlyConfigured
+
+    return ImproperlyConfigured(words)
 
 
 def text(name: str, default: str = "") -> str:
@@ -23,12 +28,12 @@ def text(name: str, default: str = "") -> str:
     value = os.environ.get(name, "")
     holder = os.environ.get(f"{name}_FILE", "")
     if value and holder:
-        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; set one of them")
+        raise unusable(f"{name} and {name}_FILE are both set; set one of them")
     if holder:
         try:
             value = Path(holder).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as problem:
-            raise ImproperlyConfigured(f"{name}_FILE={holder!r} cannot be read: {problem}") from problem
+            raise unusable(f"{name}_FILE={holder!r} cannot be read: {problem}") from problem
     return value or default
 
 
@@ -40,7 +45,7 @@ def boolean(name: str, default: bool) -> bool:
         return True
     if value in _FALSE:
         return False
-    raise ImproperlyConfigured(f"{name}={value!r} is no yes or no (1/true/yes/on or 0/false/no/off)")
+    raise unusable(f"{name}={value!r} is no yes or no (1/true/yes/on or 0/false/no/off)")
 
 
 def integer(name: str, default: int, *, minimum: int = 0) -> int:
@@ -50,16 +55,16 @@ def integer(name: str, default: int, *, minimum: int = 0) -> int:
     try:
         number = int(value)
     except ValueError:
-        raise ImproperlyConfigured(f"{name}={value!r} is no whole number") from None
+        raise unusable(f"{name}={value!r} is no whole number") from None
     if number < minimum:
-        raise ImproperlyConfigured(f"{name}={number} is below {minimum}")
+        raise unusable(f"{name}={number} is below {minimum}")
     return number
 
 
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
     value = text(name, default)
     if value not in allowed:
-        raise ImproperlyConfigured(f"{name}={value!r} is none of {', '.join(allowed)}")
+        raise unusable(f"{name}={value!r} is none of {', '.join(allowed)}")
     return value
 
 
@@ -76,7 +81,7 @@ def directory(name: str, default: Path) -> Path:
         return default
     path = Path(value).expanduser()
     if not path.is_absolute():
-        raise ImproperlyConfigured(f"{name}={value!r} is no absolute path")
+        raise unusable(f"{name}={value!r} is no absolute path")
     return path
 
 
@@ -85,6 +90,21 @@ def data_directory() -> Path:
     base = os.environ.get("XDG_DATA_HOME", "")
     home = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "share"
     return directory("SUTURE_DATA_DIR", home / "suture")
+
+
+def database_file() -> Path:
+    """Suture's own database, where no ``SUTURE_DATABASE_URL`` names another."""
+    return data_directory() / "suture.db"
+
+
+def backup_limit() -> int:
+    """Bytes of a database up to which it is backed up whole before it is written to."""
+    return integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
+
+
+def jobs() -> int:
+    """How many processes go over the sessions of a store at once, 0 = as many as there are processors for."""
+    return integer("SUTURE_JOBS", 0)
 
 
 def database(name: str, sqlite: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,15 +117,15 @@ def database(name: str, sqlite: Mapping[str, Any]) -> dict[str, Any]:
         return dict(sqlite)
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
-        raise ImproperlyConfigured(f"{name} must begin with postgresql:// (it begins with {parts.scheme!r})")
+        raise unusable(f"{name} must begin with postgresql:// (it begins with {parts.scheme!r})")
     try:
         port = parts.port
     except ValueError as problem:
-        raise ImproperlyConfigured(f"{name} has no usable port: {problem}") from None
+        raise unusable(f"{name} has no usable port: {problem}") from None
     options = dict(parse_qsl(parts.query))
     database_name = unquote(parts.path.lstrip("/"))
     if not database_name:
-        raise ImproperlyConfigured(f"{name} names no database (postgresql://host/NAME)")
+        raise unusable(f"{name} names no database (postgresql://host/NAME)")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": database_name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from sessions_app.domain.rules import REGISTRY, Rule, RuleText, parse_text
 
@@ -32,14 +32,14 @@ means that nothing is done unless you name a choice. Statements marked "not veri
 @cache
 def rule_texts() -> Mapping[str, RuleText]:
     """The texts of all rules by code. FileNotFoundError or ValueError where one is missing or misshapen."""
-    folder = files("sessions_app.domain.rules") / "texts"
+    folder = Path(__file__).parent / "domain" / "rules" / "texts"
     return {code: parse_text((folder / f"{code}.md").read_text("utf-8")) for code in REGISTRY}
 
 
-def rule_title(code: str) -> str:
+def rule_kind(code: str) -> str:
     """How a rule is called on screens; the code itself where it is none of today's (an older finding)."""
     text = rule_texts().get(code)
-    return text.title if text else code
+    return text.kind if text else code
 
 
 def rules_page() -> str:
@@ -47,7 +47,7 @@ def rules_page() -> str:
     rules = sorted(REGISTRY.values(), key=lambda rule: rule.code)
     table = ["| code | what it is | severity | repair |", "|---|---|---|---|"]
     table += [
-        f"| [{rule.code}](#{rule.code}) | {rule_title(rule.code)} | {_WORDS[rule.severity]} | {_WORDS[rule.safety]} |"
+        f"| [{rule.code}](#{rule.code}) | {rule_kind(rule.code)} | {_WORDS[rule.severity]} | {_WORDS[rule.safety]} |"
         for rule in rules
     ]
     return "\n".join([_HEAD, *table, "", *(_section(rule, rule_texts()[rule.code]) for rule in rules)])
@@ -56,7 +56,7 @@ def rules_page() -> str:
 def _section(rule: Rule, text: RuleText) -> str:
     held = "\n\nRefused while a client has the file open, unless forced." if rule.live else ""
     return (
-        f"## {rule.code}\n\n**{text.title}** ({_WORDS[rule.severity]}, {_WORDS[rule.safety]})\n\n{text.what}\n\n"
+        f"## {rule.code}\n\n**{text.kind}** ({_WORDS[rule.severity]}, {_WORDS[rule.safety]})\n\n{text.what}\n\n"
         f"- **Refused by:** {text.rejected}\n- **Why it happens:** {text.why}\n- **Repair:** {text.repair}{held}\n"
     )
 

@@ -108,7 +108,7 @@ DATABASES = {
         "SUTURE_DATABASE_URL",
         sqlite={
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": SUTURE_DATA_DIR / "suture.db",
+            "NAME": env.database_file(),
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
@@ -213,7 +213,9 @@ SUTURE_ATTACH_ROOTS = env.listing(
 )
 """Folders below which files of this machine may be attached: everything where only this machine is served, else what is
 named."""
-SUTURE_BACKUP_LIMIT = env.integer("SUTURE_BACKUP_LIMIT", 2 * 1024**3)
+SUTURE_BACKUP_LIMIT = env.backup_limit()
+SUTURE_JOBS = env.jobs()
+"""Read again where it is needed, without Django; here so that a value that is none stops the start."""
 
 # What is kept, and how long (docs/settings.md).
 SUTURE_KEEP_BACKUPS = env.integer("SUTURE_KEEP_BACKUPS", 5, minimum=1)

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from sessions_app.domain.patience import unlimited
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
-from sessions_app.services import bulkrun, compacting, counting, importing, jobs, pruning, scanning
+from sessions_app.services import bulkrun, compacting, counting, importing, indexing, jobs, pruning, scanning
 from sessions_app.services.repair import recover
 from sessions_app.services.repair.write import journal_recover
 
@@ -51,6 +51,7 @@ def job_run(kind: str, job_id: int, **kwargs: Any) -> None:
             if _deferred():
                 job_run.enqueue(kind, job_id)
                 return
+    counting.days_keep(now=timezone.now())
 
 
 @task
@@ -62,8 +63,18 @@ def rescan_run(**kwargs: Any) -> None:
             return
 
 
+@task
+def index_run(**kwargs: Any) -> None:
+    """A few seconds of filling in what is searched and not in the index."""
+    while indexing.index_fill():
+        if _deferred():
+            index_run.enqueue()
+            return
+
+
 def start(*, alone: bool) -> list[str]:
-    """At worker start: settle interrupted writes, take up what lost its worker, judge again what older rules judged.
+    """At worker start: settle interrupted writes, take up what lost its worker, judge again what older rules judged,
+    index what is not yet.
 
     ``alone``: no other process works on this database, so nothing that looks unfinished is still being done. Returns
     what to tell.
@@ -72,19 +83,23 @@ def start(*, alone: bool) -> list[str]:
     recover.repairs_settle(now=timezone.now(), silence=timedelta(0) if alone else SILENCE)
     told += [f"Taken up again: {job}." for job in _take_up(alone=alone) if job.started_at]
     rescan_run.enqueue()
+    index_run.enqueue()
     return told
 
 
 def reap() -> None:
-    """From time to time: settle and take up what has been silent for a while."""
+    """From time to time: settle and take up what has been silent for a while; note how sessions stand today."""
+    counting.days_keep(now=timezone.now())
     recover.repairs_settle(now=timezone.now(), silence=SILENCE)
     _take_up()
 
 
 def prune() -> None:
-    """Once a day: delete what the settings no longer keep, and count anew what is kept in counts."""
+    """Once a day: delete what the settings no longer keep, count anew what is kept in counts, and put the index in
+    order."""
     pruning.keeping_prune(now=timezone.now())
     counting.counts_recount()
+    indexing.index_settle()
 
 
 def _take_up(*, alone: bool = False) -> list[Job]:

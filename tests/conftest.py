@@ -12,6 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
+from sessions_app.kept import forget_all
 from tests.commands.running import Suture
 from tests.factories.people import signed_in, superuser
 
@@ -69,6 +70,12 @@ def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     ):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    """Databases of two tests have the same keys for different rows."""
+    forget_all()
 
 
 @pytest.fixture

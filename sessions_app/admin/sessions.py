@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, Streami
 from django.urls import reverse
 from django.utils import timezone
 
-from sessions_app.models import Line, Message, Part, Session
-from sessions_app.selectors.filterfields import FIELDS, Field
+from sessions_app.models import Line, Message, Part, SearchBlock, Session
+from sessions_app.selectors.filterfields import FIELDS, Field, Offers
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.payloads import PayloadOptions, payload_lines
 from sessions_app.services.bulk import PRESETS, Selection, selection_keep
@@ -33,7 +33,7 @@ class FieldFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
             (choice.value, f"{choice.label} ({choice.count})" if choice.count else choice.label)
-            for choice in self.field.choices() or ()
+            for choice in self.field.choices(Offers()) or ()
         ]
 
     def queryset(self, request: HttpRequest, sessions: QuerySet[Session]) -> QuerySet[Session]:
@@ -109,6 +109,15 @@ class SessionAdmin(TruthAdmin[Session]):
         response = StreamingHttpResponse((line.encode() for line in lines), content_type="application/x-ndjson")
         response["Content-Disposition"] = 'attachment; filename="payloads.ndjson"'
         return response
+
+
+@admin.register(SearchBlock)
+class SearchBlockAdmin(TruthAdmin[SearchBlock]):
+    """Its text is compressed: what can be said of a block is whose it is."""
+
+    list_display = ("session", "number")
+    search_fields = ("session__stored_id__exact",)
+    exclude = ("text",)
 
 
 @admin.register(Line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from sessions_app.models import ImportJob, Project, SessionCount, Source, SourceProblem, WorkerBeat
+from sessions_app.models import HealthDay, ImportJob, Project, SessionCount, Source, SourceProblem, WorkerBeat
 
 from .base import TruthAdmin
 
@@ -35,6 +35,12 @@ class SessionCountAdmin(TruthAdmin[SessionCount]):
     list_display = ("source", "kind", "value", "health", "sessions")
     list_filter = ("source", "kind", "health")
     search_fields = ("value__exact",)
+
+
+@admin.register(HealthDay)
+class HealthDayAdmin(TruthAdmin[HealthDay]):
+    list_display = ("source", "day", "blocked", "at_risk", "healthy", "unreadable", "not_scanned")
+    list_filter = ("source", "day")
 
 
 @admin.register(ImportJob)

@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
@@ -50,17 +52,39 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(enc_hook=_spell).encode
 
 
-def loads(text: str) -> Json:
-    """The value of ``text`` as ``JSON.parse`` gives it, in JavaScript form.
+class _Met(threading.local):
+    """Counts for each thread, so that nobody waits for anybody."""
+
+    odd = 0
+
+
+_met = _Met()
+
+
+def odd_texts() -> int:
+    """How many texts ``loads`` has read so far, in this thread, that may hold half a surrogate pair or NUL."""
+    return _met.odd
+
+
+def loads(text: str | bytes) -> Json:
+    """The value of ``text`` as ``JSON.parse`` gives it, in JavaScript form; bytes are UTF-8 in which halves of
+    surrogate pairs are let through.
 
     Raises: ValueError: where ``JSON.parse`` throws (NaN, Infinity, a byte order mark, a no-break space, ...), or the
         nesting is so deep that no stack holds it.
     """
     try:
         # Encoded here, since msgspec would leave the encoded text cached in the string for as long as that lives.
-        value = _decode(text if text.isascii() else text.encode())
+        if isinstance(text, str) and text.isascii():
+            value, nul = _decode(text), "\\u0000" in text
+        else:
+            raw = text if isinstance(text, bytes) else text.encode()
+            value, nul = _decode(raw), b"\\u0000" in raw
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        value = _loads_slowly(text)
+        # msgspec takes no half of a surrogate pair, neither as it is nor as an escape.
+        value = _loads_slowly(text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text)
+        nul = True
+    _met.odd += nul
     result: Json = _normalise(value)
     return result
 
@@ -92,6 +116,24 @@ def line(value: Json) -> str:
 def dumps(value: Any) -> str:
     """``JSON.stringify(value)`` of any JSON-like value; floats and keys need not be in JavaScript form."""
     return encode(to_js(value))
+
+
+def pieces(value: Any) -> Iterator[str]:
+    """``dumps(value)`` piece by piece: the items of a list, or of the lists that are members of an object, each by
+    itself."""
+    if isinstance(value, list):
+        yield "["
+        for index, item in enumerate(value):
+            yield ("," if index else "") + dumps(item)
+        yield "]"
+    elif isinstance(value, dict) and not any(_is_index(str(key)) for key in value):
+        yield "{"
+        for index, (key, member) in enumerate(value.items()):
+            yield ("," if index else "") + dumps(str(key)) + ":"
+            yield from pieces(member) if isinstance(member, list) else (dumps(member),)
+        yield "}"
+    else:
+        yield dumps(value)
 
 
 def to_js(value: Any) -> Json:

@@ -8,7 +8,7 @@ from typing import Final
 from sessions_app.domain.bodies import Requests, written
 from sessions_app.domain.lowering.summary_request import summary_request
 from sessions_app.domain.model import Session
-from sessions_app.domain.protocols import judge
+from sessions_app.domain.protocols import REGISTRY, judge, verdict_of
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.names import ProtocolName
 from sessions_app.domain.wire.target import Target, Thinking, default_targets
@@ -49,10 +49,16 @@ def verdict(session: Session, target: Target, repairs: bool = False, generation:
 def verdict_on(requests: Requests, target: Target) -> Verdict:
     """As ``verdict``, on requests that others look at too."""
     try:
+        traits = requests.traits(target)
+        if traits is not None and REGISTRY[target.protocol].silent(target, traits):
+            return _told(Verdict(target, accepted=True), requests.opens_with, requests.verified(target))
+        told = requests.unwritten(target)
+        if told is not None:
+            return _told(verdict_of(target, *told), requests.opens_with, requests.verified(target))
         request = requests.body(target)
     except LoweringError as error:
         return _told(_refused(target, error), requests.opens_with)
-    return _told(judge(request, target), requests.opens_with, request.verified)
+    return _told(judge(request, target, traits), requests.opens_with, request.verified)
 
 
 def summary_verdict(session: Session, target: Target) -> Verdict:

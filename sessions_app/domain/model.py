@@ -347,17 +347,15 @@ class Message:
 
 
 def _named(data: dict[str, Any], *keys: str) -> str:
-    """``data.model.<key>`` (user rows, V2 rows), else ``data.<key>`` (V1 assistant rows)."""
+    """``data.model.<key>`` (user rows, V2 rows), else ``data.<key>`` of the first key (V1 assistant rows)."""
     model = data.get("model")
-    for holder in (model, data):
-        if isinstance(holder, dict):
-            for key in keys:
-                if holder is data and key == "id":
-                    continue
-                value = holder.get(key)
-                if isinstance(value, str):
-                    return value
-    return ""
+    if isinstance(model, dict):
+        for key in keys:
+            value = model.get(key)
+            if isinstance(value, str):
+                return value
+    value = data.get(keys[0])
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(slots=True)
@@ -374,6 +372,9 @@ class Session:
     """Rows that do not parse, and parts or messages that belong nowhere; the rest of the session works."""
     orphans: list[Part] = field(default_factory=list)
     """Parts whose message is not in the session."""
+    whole: SessionRows | None = field(default=None, repr=False, compare=False)
+    """The rows, where decoding them met neither half a surrogate pair nor NUL in any text that is JSON; None = not
+    known."""
 
     @property
     def messages(self) -> list[Message]:

@@ -1,4 +1,4 @@
-"""From findings to a plan, and what a plan would change (docs/contract/design.md#5).
+"""From findings to a plan (docs/contract/design.md#5).
 
 Findings are repaired in rounds: in each, those that do not get in each other's way are compiled and applied in memory,
 then all rules run again on what came out, until nothing is left to do. So a plan made again after it was applied is
@@ -7,19 +7,17 @@ empty.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sessions_app.domain.collector import undisturbed
-from sessions_app.domain.judging import judged_requests, verdict_on
-from sessions_app.domain.wire.lowered import Body, LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
-from sessions_app.domain.wire.verdict import Verdict
 
-from .bodies import Requests, body
 from .dialects import applied, compile, reading
-from .model import Row, Session
-from .patience import paced
+from .model import V2, Row, Session
+from .patience import go_on, paced
+from .previewing import Look, looks_at
 from .repair import Operation, OperationError, Plan, RowChange
 from .rowdoc import rows_hash
 from .rules import REGISTRY, Choice, Context, Facts, Finding, find_all
@@ -41,9 +39,9 @@ class _Work:
     session: Session
     operations: list[Operation] = field(default_factory=list)
     changes: list[RowChange] = field(default_factory=list)
-    found: list[Finding] = field(default_factory=list)
-    places: dict[str, _Rows] = field(default_factory=dict)
-    """What was found first, and the rows it was found in."""
+    found: tuple[Finding, ...] = ()
+    places: dict[tuple[str, _Rows], list[str]] = field(default_factory=lambda: defaultdict(list))
+    """The keys of what was found first, by the rule and the rows it was found in."""
     taken: dict[str, str] = field(default_factory=dict)
     """Findings that were repaired, each with the choice that was made."""
     seen: set[tuple[str, _Rows]] = field(default_factory=set)
@@ -51,15 +49,23 @@ class _Work:
     skipped: dict[str, str] = field(default_factory=dict)
     unwritable: dict[str, str] = field(default_factory=dict)
 
+    def begun(self, context: Context, found: tuple[Finding, ...]) -> None:
+        """What was found before anything was changed."""
+        self.found = found
+        for finding in found:
+            self.places[finding.rule, _rows(context, finding)].append(finding.key)
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A plan and how it came about: what was found among what was asked about (``found``, before anything is changed),
-    and the choice that was made for each finding that is repaired (``taken``, key -> name of the choice)."""
+    and the choice that was made for each finding that is repaired (``taken``, key -> name of the choice). ``looks``:
+    the session before and after; they hold all of it, decoded, so nobody keeps them."""
 
     plan: Plan
     found: tuple[Finding, ...] = ()
     taken: Mapping[str, str] = field(default_factory=dict)
+    looks: tuple[Look, ...] = field(default=(), compare=False, repr=False)
 
 
 def plan(
@@ -84,31 +90,43 @@ def propose(
     wish: Wish = _ALL_SAFE,
     facts: Facts | None = None,
     held: bool = False,
+    hashed: str = "",
 ) -> Proposal:
-    """As ``plan``, with how it came about. Raises ``OperationError`` where operations by hand do not fit the rows."""
+    """As ``plan``, with how it came about. ``hashed``: the hash of the rows, where it is known. Raises
+    ``OperationError`` where operations by hand do not fit the rows."""
+    known, asked, hashed = facts or Facts(), target or wish.goal(session), hashed or rows_hash(session.rows)
     if wish.operations is not None:
-        rows = session.rows
-        return Proposal(Plan(session.id, rows_hash(rows), wish.operations, compile(rows, wish.operations)))
+        byhand = Plan(session.id, hashed, wish.operations, compile(session.rows, wish.operations))
+        return Proposal(byhand, looks=looks_at(session, byhand, asked, known))
     session = reading(session, wish.history)
-    known = facts or Facts()
-    asked = target or wish.goal(session)
     goal = asked or infer_target(session)
     work = _Work(session)
     wanted = _rules_wanted(wish)
-    for number in range(MAX_ROUNDS):
+    looks: list[Look] = []
+    for _ in range(MAX_ROUNDS):
         if asked is None:
             goal = _inferred_again(work.session, goal)
-        if not _round(work, Context(work.session, goal, known), wish, wanted, held, first=number == 0):
+        context = Context(work.session, goal, known)
+        found = tuple(find_all(context, wanted, apart=bool(wish.messages)))
+        whole = wanted is REGISTRY and not wish.messages
+        if not looks:
+            work.begun(context, found)
+        looks[1:] = [Look(context, found if whole else None)]
+        if not _round(work, context, found, wish, held):
             break
+    else:
+        looks[1:] = [Look(Context(work.session, goal, known))]
     made = Plan(
         session_id=session.id,
-        rows_hash=rows_hash(session.rows),
+        rows_hash=hashed,
         operations=tuple(work.operations),
         changes=compose(work.changes),
         findings=tuple(work.taken),
         skipped=tuple((key, why) for key, why in work.skipped.items() if key not in work.taken),
     )
-    return Proposal(made, tuple(work.found), work.taken)
+    if len({message.generation for message in session.history(V2)}) > 1:  # told from the rows, by each round anew
+        looks[1:] = looks_at(session, made, asked, known)[1:]
+    return Proposal(made, work.found, work.taken, (looks[0], looks[-1]))
 
 
 def _rules_wanted(wish: Wish) -> Collection[str]:
@@ -128,17 +146,13 @@ def _inferred_again(session: Session, goal: Target | None) -> Target | None:
     return goal if (now.provider, now.model) == (goal.provider, goal.model) else now
 
 
-def _round(work: _Work, context: Context, wish: Wish, wanted: Collection[str], held: bool, *, first: bool) -> bool:
+def _round(work: _Work, context: Context, found: tuple[Finding, ...], wish: Wish, held: bool) -> bool:
     """One round; False when nothing was left to do. ``skipped`` is what this round left alone, so the last round's word
     counts."""
     work.skipped.clear()
     batch: list[tuple[str, Choice]] = []
     touched: dict[str, str] = {}
     parts: set[str] = set()
-    found = find_all(context, wanted, apart=bool(wish.messages))
-    if first:
-        work.found = found
-        work.places = {finding.key: _rows(context, finding) for finding in found}
     for finding in paced(found):
         rows = _rows(context, finding)
         key = _name(work, finding, rows) if context.v2 else finding.key
@@ -171,21 +185,28 @@ def _written(work: _Work, batch: list[tuple[str, Choice]]) -> tuple[RowChange, .
     try:
         changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
     except OperationError:
-        fitting = []
-        for key, choice in paced(batch):
-            try:
-                compile(rows, choice.operations)
-                fitting.append((key, choice))
-            except OperationError as error:
-                why = f"it cannot be written: {error}"
-                work.skipped[key] = work.unwritable[key] = why
-        batch = fitting
+        batch = _fitting(work, batch)
         changes = compile(rows, [operation for _, choice in batch for operation in choice.operations])
     if changes:
         for key, choice in batch:
             work.operations += choice.operations
             work.taken.setdefault(key, choice.name)
     return changes
+
+
+def _fitting(work: _Work, batch: list[tuple[str, Choice]]) -> list[tuple[str, Choice]]:
+    """What of a batch can be written; found by halves, since each try looks at all rows."""
+    go_on()
+    try:
+        compile(work.session.rows, [operation for _, choice in batch for operation in choice.operations])
+    except OperationError as error:
+        if len(batch) > 1:
+            half = len(batch) // 2
+            return _fitting(work, batch[:half]) + _fitting(work, batch[half:])
+        [(key, _)] = batch
+        work.skipped[key] = work.unwritable[key] = f"it cannot be written: {error}"
+        return []
+    return batch
 
 
 def _rows(context: Context, finding: Finding) -> _Rows:
@@ -202,9 +223,7 @@ def _rows(context: Context, finding: Finding) -> _Rows:
 def _name(work: _Work, finding: Finding, rows: _Rows) -> str:
     """The key that a finding had at first: a V2 item's id is its place, which moves when others go, and then another
     finding may have the key that was asked for. Of items that are alike, one whose finding is not repaired yet."""
-    rule = f"{finding.rule}:"
-    alike = [key for key, first in work.places.items() if first == rows and key.startswith(rule)]
-    names = sorted(alike, key=lambda key: key != finding.key)
+    names = sorted(work.places.get((finding.rule, rows), ()), key=lambda key: key != finding.key)
     return next((key for key in names if key not in work.taken), (names or [finding.key])[0])
 
 
@@ -234,22 +253,15 @@ def _choose(finding: Finding, key: str, wish: Wish, held: bool) -> tuple[Choice 
         if chosen is not None and held and REGISTRY[finding.rule].live:
             return None, _HELD
         return (chosen, "") if chosen else (None, f"it offers no choice named {named}")
-    if wish.findings and key not in wish.findings:
+    left = wish.leaves(key, finding.rule, "info" if finding.offered else finding.severity, finding.safety)
+    if left == "not-asked" or (wish.messages and not set(wish.messages) & set(finding.messages)):
         return None, ""
-    if wish.rules and finding.rule not in wish.rules:
-        return None, ""
-    if wish.messages and not set(wish.messages) & set(finding.messages):
-        return None, ""
-    return _default(finding, wish, held)
-
-
-def _default(finding: Finding, wish: Wish, held: bool) -> tuple[Choice | None, str]:
     usable = [choice for choice in finding.choices if choice.operations]
     if not usable:
         return None, "nothing can be changed for it"
-    if finding.safety == "manual":
+    if left == "manual":
         return None, "done by hand, or by naming a choice: " + ", ".join(choice.name for choice in usable)
-    if (finding.offered or finding.severity == "info") and not (wish.findings or finding.rule in wish.rules):
+    if left == "offered":
         return None, "only offered: name its rule or a choice"
     if held and REGISTRY[finding.rule].live:
         return None, _HELD
@@ -287,64 +299,3 @@ def compose(changes: Iterable[RowChange]) -> tuple[RowChange, ...]:
 
 def _key(table: str, key: Row) -> tuple[str, str]:
     return table, repr(sorted(key.items()))
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a plan would change. Bodies are the next request without a new prompt, None where the client can build none;
-    verdicts judge it with one (docs/contract/design.md#verdict)."""
-
-    rows: tuple[RowChange, ...]
-    body_before: Body | None
-    body_after: Body | None
-    verdict_before: Verdict | None
-    verdict_after: Verdict | None
-    after: Session
-    findings_after: tuple[Finding, ...]
-    requests: Requests
-    """What ``verdict_after`` judged; the verdicts of other protocols on ``after`` cost less with it."""
-    refused_before: bool = False
-    refused_after: bool = False
-    """The session stores that its own provider refused the last call."""
-
-    @property
-    def accepted_before(self) -> bool | None:
-        """Whether the own provider takes it, for all that is known; None where no target is known."""
-        return None if self.verdict_before is None else self.verdict_before.accepted and not self.refused_before
-
-    @property
-    def accepted_after(self) -> bool | None:
-        """As ``accepted_before``, after the plan."""
-        return None if self.verdict_after is None else self.verdict_after.accepted and not self.refused_after
-
-
-@undisturbed
-def preview(session: Session, plan: Plan, target: Target | None = None, facts: Facts | None = None) -> Preview:
-    """Stored rows, what the model will see and verdicts before and after; all computed, nothing written."""
-    goal = target or infer_target(session)
-    after = applied(session, plan.changes)
-    requests = judged_requests(after, goal)
-    judged = verdict_on(requests, goal) if goal else None
-    then = Context(after, goal, facts, own=judged, requests=requests)
-    now = Context(session, goal, facts)
-    return Preview(
-        rows=plan.changes,
-        body_before=_body(session, goal),
-        body_after=_body(after, goal),
-        verdict_before=now.verdict,
-        verdict_after=judged,
-        after=after,
-        findings_after=tuple(find_all(then)),
-        requests=requests,
-        refused_before=any(call.severity != "info" for call in now.last_calls),
-        refused_after=any(call.severity != "info" for call in then.last_calls),
-    )
-
-
-def _body(session: Session, target: Target | None) -> Body | None:
-    if target is None:
-        return None
-    try:
-        return body(session, target, repairs=False)
-    except LoweringError:
-        return None

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from .dialects import rows_hash
 from .model import Row, SessionRows
 from .rowcodec import WrappedValueError, is_wrapped, to_text, unwrapped, wrapped_row
 
-__all__ = ["RowDocumentError", "document", "dump", "parse", "parse_value", "rows_hash"]
+__all__ = ["RowDocumentError", "document", "dump", "parse", "parse_value", "pieces", "rows_hash"]
 
 _PLAIN = frozenset({str, int, float, type(None)})
 _decode = msgspec.json.Decoder().decode
@@ -100,36 +101,58 @@ def parse_value(document: Any) -> SessionRows:
 
 def dump(rows: SessionRows) -> str:
     """The row document of ``rows`` as one line of JSON; ``parse(dump(rows)) == rows``."""
-    return to_text(document(rows))
+    return "".join(pieces(rows))
 
 
 def document(rows: SessionRows) -> dict[str, Any]:
     """The row document of ``rows`` as an object (JSON columns stay text)."""
-    by_message: dict[Any, list[dict[str, Any]]] = {row.get("id"): [] for row in rows.messages}
-    strays: list[dict[str, Any]] = []
+    return {name: list(value) if isinstance(value, Iterator) else value for name, value in _members(rows)}
+
+
+def pieces(rows: SessionRows, before: Mapping[str, Any] | None = None) -> Iterator[str]:
+    """``dump`` piece by piece, a message with its parts at most; with the members of ``before`` in front."""
+    start = "{"
+    for name, value in chain((before or {}).items(), _members(rows)):
+        yield f"{start}{to_text(name)}:"
+        start = ","
+        if isinstance(value, Iterator):
+            yield "["
+            for index, item in enumerate(value):
+                yield f",{to_text(item)}" if index else to_text(item)
+            yield "]"
+        else:
+            yield to_text(value)
+    yield "}"
+
+
+def _members(rows: SessionRows) -> Iterator[tuple[str, Any]]:
+    """The members of a row document in order; iterators are arrays."""
+    by_message: dict[Any, list[Row]] = {row.get("id"): [] for row in rows.messages}
+    strays: list[Row] = []
     for part in rows.parts:
-        by_message.get(part.get("message_id"), strays).append(wrapped_row(part))
-    result: dict[str, Any] = {
-        "session": wrapped_row(rows.session),
-        "messages": [{**wrapped_row(row), "parts": by_message[row.get("id")]} for row in rows.messages],
-        "session_message": [wrapped_row(row) for row in rows.session_message],
-        "projects": [wrapped_row(row) for row in rows.projects],
+        by_message.get(part.get("message_id"), strays).append(part)
+    yield "session", wrapped_row(rows.session)
+    yield (
+        "messages",
+        ({**wrapped_row(row), "parts": [*map(wrapped_row, by_message[row.get("id")])]} for row in rows.messages),
+    )
+    yield "session_message", map(wrapped_row, rows.session_message)
+    yield "projects", map(wrapped_row, rows.projects)
+    further = {
+        "parts": strays,
+        "session_context_epoch": [] if rows.epoch is None else [rows.epoch],
+        "session_input": rows.inputs,
+        "event_sequence": [] if rows.sequence is None else [rows.sequence],
+        "last_event": rows.last_event,
+        "siblings": rows.siblings,
+        "lines": rows.lines,
     }
-    if strays:
-        result["parts"] = strays
-    if rows.epoch is not None:
-        result["session_context_epoch"] = [wrapped_row(rows.epoch)]
-    if rows.inputs:
-        result["session_input"] = [wrapped_row(row) for row in rows.inputs]
-    if rows.sequence is not None:
-        result["event_sequence"] = [wrapped_row(rows.sequence)]
-    if rows.last_event is not None:
-        result["last_event"] = rows.last_event
-    if rows.siblings:
-        result["siblings"] = [wrapped_row(row) for row in rows.siblings]
-    if rows.lines:
-        result["lines"] = [wrapped_row(row) for row in rows.lines]
-    return result
+    for name, value in further.items():
+        if isinstance(value, list):
+            if value:
+                yield name, map(wrapped_row, value)
+        elif value is not None:
+            yield name, value
 
 
 def _read(document: str | bytes) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from sessions_app.domain.bodies import Requests
 from sessions_app.domain.collector import undisturbed
-from sessions_app.domain.judging import judged_requests, verdict, verdicts
+from sessions_app.domain.judging import judged_requests, verdict_on, verdicts
 from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
 from sessions_app.domain.wire.target import Target, Thinking, infer_target, session_model_target
 from sessions_app.domain.wire.verdict import Verdict, Violation
@@ -17,6 +18,9 @@ from .rowcodec import as_json
 from .rules import REGISTRY, Context, Facts, Finding, find_all, lastcall, refused
 
 type Health = Literal["blocked", "at-risk", "healthy", "unreadable"]
+type Fate = Literal["safe", "choice", "none", ""]
+"""What can be done about the gravest findings: every one has a safe repair, some need a choice, some have no repair; ""
+where there is nothing above info (docs/contract/design.md#fate)."""
 
 MAX_OTHER_MODELS = 6
 """Models a session also used that are judged, the latest first."""
@@ -52,6 +56,17 @@ class SessionScan:
         return self.last_call is not None and self.last_call.severity != "info"
 
     @property
+    def fate(self) -> Fate:
+        """Of the findings that block, or where none does of those that put at risk."""
+        for severity in ("blocked", "at-risk"):
+            grave = [finding for finding in self.findings if finding.severity == severity]
+            if any(not finding.choices for finding in grave):
+                return "none"
+            if grave:
+                return "safe" if all(finding.safety == "safe" for finding in grave) else "choice"
+        return ""
+
+    @property
     def own(self) -> Verdict | None:
         """The verdict that health comes from."""
         return self.verdicts.get(self.target.protocol) if self.target else None
@@ -81,7 +96,7 @@ def scan(
     context = Context(session, goal, facts, thinking, own, requests)
     findings = find_all(context)
     findings += unexplained(context, findings)
-    others = _other_models(session, goal, thinking) if goal else []
+    others = _other_models(requests, goal, thinking) if goal else []
     places = _refused_places(judged, findings)
     called = goal.protocol if goal else None
     health, reasons = _health(findings, judged.get(goal.protocol) if goal else None, others)
@@ -138,8 +153,9 @@ def _refusal(context: Context, words: str) -> Finding:
     )
 
 
-def _other_models(session: Session, own: Target, thinking: Thinking) -> list[Verdict]:
+def _other_models(requests: Requests, own: Target, thinking: Thinking) -> list[Verdict]:
     """Verdicts of the other models that really answered in this session, at its own protocol's other targets too."""
+    session = requests.session
     used: dict[tuple[str, str], bool] = {}
     for message in reversed(session.messages):
         if message.is_assistant and message.provider and message.model:
@@ -148,8 +164,8 @@ def _other_models(session: Session, own: Target, thinking: Thinking) -> list[Ver
             used[name] = used.get(name, False) or reasons
     used.pop((own.provider, own.model), None)
     return [
-        verdict(
-            session,
+        verdict_on(
+            requests,
             session_model_target(
                 session, provider, model, "on" if (reasons if thinking == "auto" else thinking == "on") else "off"
             ),

@@ -36,8 +36,25 @@ SECRET: Final = re.compile(
 )
 
 
+_SIGNS: Final = (
+    *(f"{kind}k{mark}" for kind in "spr" for mark in "-_"),
+    *(f"gh{kind}_" for kind in "pousr"),
+    *(f"xox{kind}-" for kind in "abprs"),
+    *("github_pat_", "glpat-", "npm_", "hf_", "gsk_", "dop_v1_", "xai-", "AKIA", "ASIA", "AIza", "sut_", "eyJ"),
+    *("://", "-----BEGIN ", "Bearer "),
+)
+"""One of these is in every text that holds a secret: to look for them takes a tenth of the time of the expression."""
+
+
+def may_hold_secret(text: str) -> bool:
+    """False where ``SECRET`` finds nothing for sure."""
+    return any(sign in text for sign in _SIGNS)
+
+
 def masked(text: str) -> str:
     """``text`` with what looks like a key replaced by its first characters and a note."""
+    if not may_hold_secret(text):
+        return text
     return SECRET.sub(lambda found: f"{found[0][:4]}[masked, {len(found[0])} characters]", text)
 
 

@@ -15,6 +15,7 @@ from sessions_app.domain.rules import REGISTRY
 from sessions_app.domain.wire.target import Target, Thinking, infer_target, parse_target
 
 type Level = Literal["safe", "lossy"]
+type Left = Literal["", "not-asked", "manual", "offered", "lossy"]
 
 LEVELS: tuple[Level, ...] = get_args(Level.__value__)
 THINKING: tuple[Thinking, ...] = get_args(Thinking.__value__)
@@ -100,6 +101,25 @@ class Wish:
         if self.target:
             return parse_target(self.target, self.thinking, session)
         return None if self.thinking == "auto" else infer_target(session, self.thinking)
+
+    def leaves(self, key: str, rule: str, severity: str, safety: str) -> Left:
+        """Why a finding is left alone, as far as these words tell; "" = it is repaired where it can be. One that is
+        "lossy" may have a safe choice besides."""
+        named = self.choices.get(key) or self.choices.get(rule)
+        if named is not None:
+            return "not-asked" if named == NOTHING else ""
+        if (self.findings and key not in self.findings) or (self.rules and rule not in self.rules):
+            return "not-asked"
+        if safety == "manual":
+            return "manual"
+        if severity == "info" and not (self.findings or rule in self.rules):
+            return "offered"
+        return "lossy" if safety == "lossy" and self.safety != "lossy" else ""
+
+    @property
+    def as_scanned(self) -> bool:
+        """It is for the session's own target and history, as a scan judges them."""
+        return not self.target and self.thinking == "auto" and not self.history and self.operations is None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON has it; operations by hand belong to one session's rows and are left out."""

@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from argparse import SUPPRESS, ArgumentParser, HelpFormatter
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, HelpFormatter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +24,7 @@ from sessions_app.domain.model import V1, V2, Session
 from sessions_app.domain.near import did_you_mean
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.wire.target import Target, Thinking, parse_target
+from sessions_app.domain.wish import LEVELS
 from sessions_app.services.refusals import own_database_trouble, store_answer
 from sessions_app.stores.base import Store, StoreError
 
@@ -42,26 +43,16 @@ _REPEATABLE = "may be given several times"
 _EXAMPLES = "examples:\n"
 
 
-class SutureCommand(ABC):
-    """A command whose failures are one line on stderr and the exit codes of docs/commands.md. Subclasses implement
-    ``run``."""
+class Arguments:
+    """What a command says of itself: words, examples and arguments. Those of a command that needs Django are in
+    ``declared.py``."""
 
     help: ClassVar[str]
     examples: ClassVar[Sequence[tuple[str, str]]] = ()
     """Command lines and what they are for."""
 
-    def __init__(self) -> None:
-        self._dress("auto")
-
-    def _dress(self, color: Color) -> None:
-        self.out, self.err = Page(sys.stdout, color), Page(sys.stderr, color)
-
-    def add_arguments(self, parser: ArgumentParser) -> None:  # noqa: B027  some commands have none
+    def add_arguments(self, parser: ArgumentParser) -> None:
         """The command's own arguments."""
-
-    @abstractmethod
-    def run(self, *args: Any, **options: Any) -> int:
-        """Do it; gives the exit code."""
 
     def fill(self, parser: ArgumentParser) -> None:
         """All arguments: the command's own, and those that every command has."""
@@ -84,6 +75,21 @@ class SutureCommand(ABC):
         )
         self.fill(parser)
         return parser
+
+
+class SutureCommand(Arguments, ABC):
+    """A command whose failures are one line on stderr and the exit codes of docs/commands.md. Subclasses implement
+    ``run``."""
+
+    def __init__(self) -> None:
+        self._dress("auto")
+
+    def _dress(self, color: Color) -> None:
+        self.out, self.err = Page(sys.stdout, color), Page(sys.stderr, color)
+
+    @abstractmethod
+    def run(self, *args: Any, **options: Any) -> int:
+        """Do it; gives the exit code."""
 
     def main(self, name: str, arguments: Sequence[str]) -> int:
         """Run one command line, without the command's name; gives the exit code."""
@@ -163,6 +169,14 @@ def untold(parser: ArgumentParser) -> None:
             action.help = SUPPRESS
 
 
+def rules_arguments(parser: ArgumentParser) -> None:
+    """Which rules are repaired, and how far."""
+    parser.add_argument(
+        "--rule", action="append", default=[], metavar="CODE", help="only this rule; may be given several times"
+    )
+    parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far a repair may go")
+
+
 def path_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
         "path",
@@ -208,6 +222,22 @@ def history_argument(parser: ArgumentParser) -> None:
         choices=(V1, V2),
         help="of a session that holds messages of both clients, those of this one (default: the newer ones)",
     )
+
+
+def jobs_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="how many processes (default: SUTURE_JOBS, else one a processor, and one for little)",
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no number of processes")
+    return int(text)
 
 
 def session_target(text: str, thinking: Thinking, decoded: Session) -> Target | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .base import Arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ COMMANDS = {
     "repair": Listed("Repair", "Repair stored sessions; undo takes it back", bare=True),
     "dedupe": Listed("Repair", "Collapse tool parts that share a call id", bare=True),
     "drop": Listed("Repair", "Drop the tool calls of failed turns whose thinking was lost", bare=True),
-    "undo": Listed("Repair", "Take a repair back"),
+    "undo": Listed("Repair", "Take a repair back", bare=True),
     "restore": Listed("Repair", "Put a full backup back in place of a database", bare=True),
     "repairs": Listed("Repair", "List the repairs that were written to files", bare=True),
     "backups": Listed("Repair", "List the full backups", bare=True),
@@ -41,7 +44,7 @@ COMMANDS = {
     "prune": Listed("Keep", "Delete old backups, restore points and task results"),
     "probe": Listed("Ask the provider", "Ask whether it accepts a session now"),
     "compact": Listed("Ask the provider", "Summarise a session that its client cannot compact"),
-    "completion": Listed("Set up", "Write the completion of these commands for a shell"),
+    "completion": Listed("Set up", "Write the completion of these commands for a shell", bare=True),
 }
 
 
@@ -54,11 +57,18 @@ def command(name: str) -> Any:
     return import_module(f"sessions_app.management.commands.{name}").Command()
 
 
+def declared(name: str) -> Arguments:
+    """What the command of that name says of itself; without Django."""
+    from .declared import DECLARED
+
+    found: Arguments = DECLARED[name]() if name in DECLARED else command(name)
+    return found
+
+
 def whole_parser() -> ArgumentParser:
     """One parser of all commands, for what is made of it."""
     whole = ArgumentParser(prog="suture")
     commands = whole.add_subparsers(metavar="COMMAND")
     for name, listed in COMMANDS.items():
-        found = command(name)
-        getattr(found, "fill", found.add_arguments)(commands.add_parser(name, help=listed.words))
+        declared(name).fill(commands.add_parser(name, help=listed.words))
     return whole

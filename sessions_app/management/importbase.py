@@ -27,7 +27,7 @@ def run_to_end(job: ImportJob, page: Page) -> ImportJob:
             while job.active:
                 mine = import_run(job_id=job.pk, clock=timezone.now)
                 job.refresh_from_db()
-                meter.at(job.done, job.total)
+                meter.at(job.done, job.total, "Reading rows" if job.passing == "rows" else "Scanning")
                 if mine or not job.active:
                     until = time.monotonic() + lease
                     continue

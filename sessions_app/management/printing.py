@@ -148,12 +148,12 @@ class Meter:
         self._timer.daemon = True
         self._timer.start()
 
-    def at(self, done: int, total: int | None = None) -> None:
-        """So much is done."""
-        self._done = done
+    def at(self, done: int, total: int | None = None, words: str = "") -> None:
+        """So much is done, of what ``words`` name (as before where they are "")."""
+        self._done, self._words = done, words or self._words
         self._total = self._total if total is None else total
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done, total=self._total)
+            self._bar.update(self._bar.task_ids[0], completed=done, total=self._total, description=self._words)
 
     def end(self) -> None:
         """It is done, or something is to be said; nothing is shown from here on."""

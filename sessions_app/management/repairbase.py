@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app import stores
-from sessions_app.domain.wish import LEVELS, Wish
+from sessions_app.domain.wish import Wish
 from sessions_app.services.handback.copy import store_copy
 from sessions_app.services.handback.patch import store_patches
 from sessions_app.services.repair.files import file_repair
@@ -28,8 +28,10 @@ from .base import (
     STDIN,
     SutureCommand,
     history_argument,
+    jobs_argument,
     open_path,
     path_argument,
+    rules_arguments,
     session_argument,
     target_arguments,
 )
@@ -51,14 +53,7 @@ class RepairCommand(SutureCommand):
         target_arguments(parser)
         history_argument(parser)
         if self.preset is None:
-            parser.add_argument(
-                "--rule",
-                action="append",
-                default=[],
-                metavar="CODE",
-                help="only this rule; may be given several times",
-            )
-            parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far a repair may go")
+            rules_arguments(parser)
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
         where = parser.add_mutually_exclusive_group()
         where.add_argument(
@@ -75,6 +70,7 @@ class RepairCommand(SutureCommand):
             "--force", action="store_true", help="also close what a running client may still be working on"
         )
         parser.add_argument("--json", action="store_true", help="the report as JSON")
+        jobs_argument(parser)
 
     def run(
         self,
@@ -94,7 +90,8 @@ class RepairCommand(SutureCommand):
             open_path(path, options["input"]) as original,
             written(_apart(original, output, patch), output, dry_run or bool(patch)) as store,
         ):
-            with self.err.progress("Reading and planning" if dry_run else "Repairing"):
+            words, total = "Planning" if dry_run else "Repairing", len(options["session"]) or len(store.session_ids())
+            with self.err.progress(words, total) as meter:
                 report = file_repair(
                     store=store,
                     wish=wish,
@@ -102,6 +99,8 @@ class RepairCommand(SutureCommand):
                     now=datetime.now(UTC),
                     dry_run=dry_run or bool(patch),
                     copy=output is not None,
+                    jobs=options["jobs"],
+                    told=meter.at,
                 )
             if patch:
                 self._write_patch(Path(patch), original, report)

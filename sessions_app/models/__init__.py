@@ -2,13 +2,14 @@
 
 from .access import ApiToken, LoginLink, Scope
 from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
-from .counts import SessionCount
+from .counts import HealthDay, SessionCount
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
 from .jobs import Job
 from .pasted import PastedError
 from .repairs import Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
+from .search import SearchBlock
 from .sessions import Beginning, Line, Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
@@ -20,6 +21,7 @@ __all__ = [
     "Beginning",
     "Compaction",
     "Finding",
+    "HealthDay",
     "IgnoredFinding",
     "ImportJob",
     "Job",
@@ -35,6 +37,7 @@ __all__ = [
     "RowChange",
     "SavedView",
     "Scope",
+    "SearchBlock",
     "Session",
     "SessionCount",
     "Source",

@@ -28,6 +28,12 @@ class Finding(models.Model):
     messages = models.JSONField(default=list)
     parts = models.JSONField(default=list)
     summary = models.TextField()
+    line = models.CharField(max_length=100, blank=True, default="")
+    """What is wrong in one line: its rule's, with the tools it is about."""
+    place = models.CharField(max_length=120, blank=True, default="")
+    """"bash call 2, turn 7"; "" where it is at no message or part."""
+    names = models.JSONField(default=dict)
+    """Stored id -> place, of the messages and parts that stand in it and in its words."""
     details = models.JSONField(default=dict)
     position = models.PositiveIntegerField(default=0)
     """Order of the fault in the session: "Fault 2 of 5"."""
@@ -36,7 +42,7 @@ class Finding(models.Model):
         ordering = ("position", "id")
         constraints = (models.UniqueConstraint(fields=("session", "key"), name="finding_once_per_session"),)
         indexes = (
-            models.Index(fields=("rule", "severity"), name="finding_rule"),
+            models.Index(fields=("rule", "session"), name="finding_of_rule"),
             models.Index(fields=("session", "rule"), name="finding_of_session"),
             models.Index(fields=("session", "position"), name="finding_in_order"),
         )
@@ -64,7 +70,9 @@ class Verdict(models.Model):
     class Meta:
         ordering = ("session", "protocol")
         constraints = (models.UniqueConstraint(fields=("session", "protocol"), name="verdict_once_per_protocol"),)
-        indexes = (models.Index(fields=("protocol", "accepted"), name="verdict_accepted"),)
+        indexes = (
+            models.Index(fields=("protocol", "session"), name="verdict_refused", condition=models.Q(accepted=False)),
+        )
 
     def __str__(self) -> str:
         return f"{self.protocol}: {'accepted' if self.accepted else 'rejected'}"

@@ -5,7 +5,7 @@ Rows are kept verbatim; the columns beside them are derived, may be shortened, a
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 
@@ -22,6 +22,20 @@ class Beginning(models.Func):
 
     template = "SUBSTR(%(expressions)s, 1, 100)"
     output_field = models.TextField()
+
+
+class TextIndex(models.Index):
+    """What a text is searched by, anywhere in it. SQLite reads an index of (health, text) faster than it finds anything
+    in the rows. PostgreSQL would refuse long texts in such an index; it has trigrams, where it may be given them."""
+
+    def create_sql(self, model: type[models.Model], schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
+        if schema_editor.connection.vendor != "postgresql":
+            return super().create_sql(model, schema_editor, using, **kwargs)
+        index = f"CREATE INDEX {self.name} ON {model._meta.db_table} USING gin ({self.fields[-1]} gin_trgm_ops)"
+        return (
+            f"DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; {index}; EXCEPTION"
+            " WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN NULL; END $$"
+        )
 
 
 class Session(models.Model):
@@ -80,6 +94,8 @@ class Session(models.Model):
     """Its rows are to be (re-)read by the next import."""
     imported_at = models.DateTimeField(null=True, blank=True)
     rows_hash = models.CharField(max_length=64, blank=True, default="")
+    read_state = models.CharField(max_length=16, blank=True, default="")
+    """In what state its store's files were when these rows were read (``reading.reading_state``), "" = not known."""
     missing_since = models.DateTimeField(null=True, blank=True)
     """The source no longer holds it (found by a sync); kept here until deleted."""
     error = models.TextField(blank=True, default="")
@@ -94,6 +110,8 @@ class Session(models.Model):
     info_count = models.PositiveIntegerField(default=0)
     rejected_by = models.JSONField(default=list)
     """Protocols whose verdict is rejected."""
+    fate = models.CharField(max_length=8, blank=True, default="", db_index=True)
+    """What can be done about its gravest findings (``domain.scan.Fate``)."""
     target = models.JSONField(default=dict)
     """The target it was judged for: protocol, provider, model, thinking."""
     known_models = models.JSONField(default=dict)
@@ -103,6 +121,8 @@ class Session(models.Model):
     """``rows_hash`` of what was scanned."""
     rules_version = models.CharField(max_length=64, blank=True, default="")
     repaired_at = models.DateTimeField(null=True, blank=True)
+    indexed = models.BooleanField(default=False)
+    """``SearchBlock`` holds the texts of its rows as they are now."""
 
     class Meta:
         ordering = ("health_rank", "-time_updated", "-id")
@@ -125,6 +145,13 @@ class Session(models.Model):
             models.Index(fields=("health", "-time_updated", "-id"), name="session_health"),
             models.Index(fields=("provider", "model"), name="session_model"),
             models.Index(fields=("project_id_stored",), name="session_project"),
+            TextIndex(fields=("health", "search"), name="session_search_text"),
+            TextIndex(fields=("health", "directory"), name="session_directory_text"),
+            models.Index(
+                fields=("-time_updated", "-id"),
+                name="session_not_indexed",
+                condition=models.Q(indexed=False, imported_at__isnull=False),
+            ),
         )
 
     def __str__(self) -> str:

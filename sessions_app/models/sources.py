@@ -120,7 +120,7 @@ class Project(models.Model):
 
 
 class ImportJob(Job):
-    """One background import. ``total``: sessions to read; ``done``: those that were read."""
+    """One background import. ``total``: sessions to read; ``done``: those that were read and scanned."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -150,6 +150,13 @@ class ImportJob(Job):
         if not self.total:
             return 0
         return min(100, 100 * (self.done + self.failed) // self.total)
+
+    @property
+    def passing(self) -> str:
+        """What it is at: "rows" are brought in of all sessions, before a "scan" goes over them; "" where it is over."""
+        if not self.active:
+            return ""
+        return "rows" if self.source.sessions.filter(pending=True).exists() else "scan"
 
 
 class WorkerBeat(models.Model):

@@ -10,7 +10,12 @@ from sessions_app.models import Session, SessionCount
 
 from .filters import SessionFilter
 
-_KINDS = {"rule": SessionCount.Kind.RULE, "rejected": SessionCount.Kind.REJECTED, "model": SessionCount.Kind.MODEL}
+_KINDS = {
+    "rule": SessionCount.Kind.RULE,
+    "rejected": SessionCount.Kind.REJECTED,
+    "model": SessionCount.Kind.MODEL,
+    "fate": SessionCount.Kind.FATE,
+}
 _KNOWN = _KINDS.keys() | {"health", "source", "sort"}
 
 
@@ -29,6 +34,19 @@ def matching(wanted: SessionFilter, tally: Mapping[str, int] | None = None) -> i
     """How many sessions match; ``tally`` is ``by_health`` of the same filter, where it is at hand."""
     counts = by_health(wanted) if tally is None else tally
     return sum(counts.get(health, 0) for health in wanted["health"] or counts)
+
+
+def safely(wanted: SessionFilter) -> int | None:
+    """How many of them are repaired safely; None where the kept counts do not tell."""
+    if wanted["fate"]:
+        return matching(wanted) if wanted["fate"] == "safe" else 0
+    kept = _kept(wanted.without("health").also(fate="safe"))
+    return None if kept is None else sum(n for health, n in kept if health in (wanted["health"] or (health,)))
+
+
+def everything() -> int:
+    """How many sessions there are."""
+    return SessionCount.objects.filter(kind=SessionCount.Kind.ANY).aggregate(n=Sum("sessions"))["n"] or 0
 
 
 def _kept(asked: SessionFilter) -> QuerySet[SessionCount, tuple[str, int]] | None:

@@ -10,11 +10,11 @@ import datetime as dt
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import Any, Literal
 
-from django.db.models import Exists, OrderBy, OuterRef, Q, Sum
+from django.db.models import Exists, OrderBy, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from sessions_app.domain.rules import REGISTRY
@@ -33,6 +33,11 @@ HAS = {
     "orphan": "an orphan call or result",
     "stuck": "a stuck tool or open turn",
     "leftovers": "leftovers of a failed attempt",
+}
+FATE = {
+    "safe": "that can be repaired without losing anything",
+    "choice": "whose repair needs a choice",
+    "none": "that nothing repairs",
 }
 _HAS_RULES = {
     "duplicate": Q(rule__startswith="duplicate-call-id"),
@@ -66,7 +71,24 @@ SORTS: Mapping[str, tuple[str | OrderBy, ...]] = {
 TEXT_LIMIT = 500
 """Characters of a text."""
 
-type Condition = Q | Exists
+
+@dataclass(frozen=True, slots=True)
+class Having:
+    """Sessions to which one of ``rows`` belongs. Few of them are looked up by their keys; where many match, a page is
+    found sooner by going through sessions in their order and asking of each."""
+
+    rows: QuerySet[Any]
+
+    @property
+    def looked_up(self) -> Q:
+        return Q(pk__in=self.rows.order_by().values("session"))
+
+    @property
+    def asked(self) -> Exists:
+        return Exists(self.rows.filter(session=OuterRef("pk")))
+
+
+type Condition = Q | Having
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +112,7 @@ class Field:
     """None: it chooses no sessions (the order)."""
     values: Mapping[str, str] = field(default_factory=dict)
     """All that it can be, with words for each; empty = anything of its kind."""
-    offered: Callable[[], tuple[Choice, ...]] | None = None
+    offered: Callable[[Offers], tuple[Choice, ...]] | None = None
     """What the form offers where that comes from what is stored."""
     default: Any = ""
     label: str = ""
@@ -113,10 +135,10 @@ class Field:
         """The first of the names given that is none of its values."""
         return next((name for item in given for name in item.split(",") if name not in self.values), given[-1])
 
-    def choices(self) -> tuple[Choice, ...] | None:
+    def choices(self, offers: Offers) -> tuple[Choice, ...] | None:
         """What to choose from, None = it is typed in."""
         if self.offered is not None:
-            return self.offered()
+            return self.offered(offers)
         return (
             None
             if not self.values
@@ -162,8 +184,8 @@ def _search(text: str) -> Q:
     return reduce(operator.and_, (Q(search__contains=word) for word in text.lower().split()))
 
 
-def _finding(condition: Q) -> Exists:
-    return Exists(Finding.objects.filter(condition, session=OuterRef("pk")))
+def _finding(condition: Q) -> Having:
+    return Having(Finding.objects.filter(condition))
 
 
 def _model(value: str) -> Q:
@@ -172,18 +194,20 @@ def _model(value: str) -> Q:
 
 
 def _holds(stored_id: str) -> Q:
-    messages = Message.objects.filter(stored_id=stored_id).values("session_id")
-    parts = Part.objects.filter(Q(stored_id=stored_id) | Q(call_id=stored_id)).values("session_id")
-    return Q(stored_id=stored_id) | Q(pk__in=messages) | Q(pk__in=parts)
+    one = Session.objects.filter(stored_id=stored_id).order_by().values("pk")
+    messages = Message.objects.filter(stored_id=stored_id).order_by().values("session")
+    parts = Part.objects.filter(stored_id=stored_id).order_by().values("session")
+    calls = Part.objects.filter(~Q(call_id=""), call_id=stored_id).order_by().values("session")  # as its index says
+    return Q(pk__in=one.union(messages, parts, calls))
 
 
 def _repaired(wanted: str) -> Condition:
-    repairs = Repair.objects.filter(session=OuterRef("pk"), state=Repair.State.APPLIED, undoes=None)
+    repairs = Repair.objects.filter(state=Repair.State.APPLIED, undoes=None)
     if wanted == "week":
-        return Exists(repairs.filter(applied_at__gte=Now() - dt.timedelta(days=7)))
+        return Having(repairs.filter(applied_at__gte=Now() - dt.timedelta(days=7)))
     if wanted == "undone":
-        return Exists(Repair.objects.filter(session=OuterRef("pk"), state=Repair.State.UNDONE))
-    return Exists(repairs) if wanted == "yes" else ~Q(Exists(repairs))
+        return Having(Repair.objects.filter(state=Repair.State.UNDONE))
+    return Having(repairs) if wanted == "yes" else ~Q(Having(repairs).asked)
 
 
 def _day(text: str) -> int:
@@ -192,19 +216,25 @@ def _day(text: str) -> int:
     return int(day.timestamp()) * 1000
 
 
-def _counted(kind: SessionCount.Kind) -> Callable[[], tuple[Choice, ...]]:
-    """The values of this kind that most sessions have, a hundred at most."""
+class Offers:
+    """What forms offer that comes from what is stored, each asked of the database once."""
 
-    def offered() -> tuple[Choice, ...]:
-        found = SessionCount.objects.filter(kind=kind).order_by().values_list("value").annotate(n=Sum("sessions"))
-        most = found.filter(n__gt=0).order_by("-n", "value")[:100]
-        return tuple(Choice(value, value, count) for value, count in most)
+    @cached_property
+    def _values(self) -> Mapping[str, list[tuple[str, int]]]:
+        kinds = (SessionCount.Kind.RULE, SessionCount.Kind.MODEL)
+        rows = SessionCount.objects.filter(kind__in=kinds).order_by().values_list("kind", "value")
+        found: dict[str, list[tuple[str, int]]] = {kind: [] for kind in kinds}
+        for kind, value, number in rows.annotate(n=Sum("sessions")).filter(n__gt=0).order_by("-n", "value"):
+            found[kind].append((value, number))
+        return found
 
-    return offered
+    def most(self, kind: SessionCount.Kind) -> tuple[Choice, ...]:
+        """The values of this kind that most sessions have, a hundred at most."""
+        return tuple(Choice(value, value, count) for value, count in self._values[kind][:100])
 
-
-def _sources() -> tuple[Choice, ...]:
-    return tuple(Choice(str(pk), name) for pk, name in Source.objects.order_by("name", "id").values_list("pk", "name"))
+    def sources(self) -> tuple[Choice, ...]:
+        named = Source.objects.order_by("name", "id").values_list("pk", "name")
+        return tuple(Choice(str(pk), name) for pk, name in named)
 
 
 def _source_name(number: int) -> str:
@@ -243,7 +273,7 @@ FIELDS: tuple[Field, ...] = (
         name="rule",
         kind="text",
         values={code: code for code in REGISTRY},
-        offered=_counted(SessionCount.Kind.RULE),
+        offered=lambda offers: offers.most(SessionCount.Kind.RULE),
         label="Rule",
         about="with a finding of this rule",
         words=lambda code: f"with {code}",
@@ -253,16 +283,26 @@ FIELDS: tuple[Field, ...] = (
         name="rejected",
         kind="choice",
         values=PROTOCOL_WORDS,
-        label="Rejected by",
+        label="Refused by",
         anything="Any or none",
-        about="rejected by this protocol",
-        words=lambda name: f"rejected by {PROTOCOL_WORDS[name]}",
-        condition=lambda name: Exists(Verdict.objects.filter(session=OuterRef("pk"), protocol=name, accepted=False)),
+        about="refused by this protocol",
+        words=lambda name: f"refused by {PROTOCOL_WORDS[name]}",
+        condition=lambda name: Having(Verdict.objects.filter(protocol=name, accepted=False)),
+    ),
+    Field(
+        name="fate",
+        kind="choice",
+        values=FATE,
+        label="Repair",
+        anything="Any or none",
+        about="what can be done about its gravest findings",
+        words=lambda name: FATE[name],
+        condition=lambda name: Q(fate=name),
     ),
     Field(
         name="model",
         kind="text",
-        offered=_counted(SessionCount.Kind.MODEL),
+        offered=lambda offers: offers.most(SessionCount.Kind.MODEL),
         label="Model last used",
         about="provider/model last used",
         words=lambda name: f"last used with {name}",
@@ -272,7 +312,7 @@ FIELDS: tuple[Field, ...] = (
         name="source",
         kind="number",
         default=None,
-        offered=_sources,
+        offered=lambda offers: offers.sources(),
         label="Source",
         words=lambda number: f"from {_source_name(number)}",
         condition=lambda number: Q(source=number),

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-from django.db.models import QuerySet
+from django.db.models import OrderBy, QuerySet
 from django.http import QueryDict
 
 from sessions_app.domain.near import did_you_mean
 from sessions_app.models import Session
 
-from .filterfields import BY_NAME, FIELDS, SORTS, Choice, Field
+from .filterfields import BY_NAME, FIELDS, SORTS, Choice, Field, Having, Offers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Term:
 
     words: str
     without: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,10 @@ class SessionFilter:
         """The same without one condition."""
         return SessionFilter(**{key: value for key, value in self.values.items() if key != name})
 
+    def also(self, **values: Any) -> SessionFilter:
+        """The same with these conditions too."""
+        return SessionFilter(**{**self.values, **values})
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the fields that restrict."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in self._ordered()}
@@ -139,24 +144,30 @@ class SessionFilter:
     def restricts(self) -> bool:
         return bool(self.values.keys() - {"sort"})
 
+    @property
+    def order(self) -> tuple[str | OrderBy, ...]:
+        return SORTS[self["sort"]]
+
     def terms(self) -> tuple[Term, ...]:
         """The conditions in words, each with the query that drops it."""
         return tuple(
-            Term(BY_NAME[name].words(value), self.to_query(**{name: None}))
+            Term(BY_NAME[name].words(value), self.to_query(**{name: None}), name)
             for name, value in self._ordered()
             if BY_NAME[name].condition
         )
 
-    def sentence(self) -> str:
-        words = [term.words for term in self.terms()]
+    def sentence(self, terms: tuple[Term, ...] | None = None) -> str:
+        """The whole filter in words; ``terms`` where they are at hand."""
+        words = [term.words for term in (self.terms() if terms is None else terms)]
         return "Sessions " + ", ".join(words) if words else "All sessions"
 
     def controls(self) -> tuple[Control, ...]:
         """What the form asks for. A value that it would not offer is offered too."""
         found = []
+        offers = Offers()
         for field in FIELDS:
             if field.label:
-                value, choices = str(self.values.get(field.name, "")), field.choices()
+                value, choices = str(self.values.get(field.name, "")), field.choices(offers)
                 if choices is not None and value and value not in {choice.value for choice in choices}:
                     choices = (Choice(value, value), *choices)
                 found.append(Control(field, value, choices))
@@ -171,12 +182,17 @@ class SessionFilter:
             for item in (value if isinstance(value, tuple) else (value,))
         )
 
-    def apply(self, sessions: QuerySet[Session]) -> QuerySet[Session]:
-        """The sessions that match, in the filter's order."""
+    def apply(self, sessions: QuerySet[Session], *, many: bool = False) -> QuerySet[Session]:
+        """The sessions that match, in the filter's order. ``many``: so many do that the first of them are found soonest
+        by going through all in this order."""
         for name, value in self._ordered():
             if condition := BY_NAME[name].condition:
-                sessions = sessions.filter(condition(value))
-        return sessions.order_by(*SORTS[self["sort"]])
+                asked = condition(value)
+                if isinstance(asked, Having):
+                    sessions = sessions.filter(asked.asked if many else asked.looked_up)
+                else:
+                    sessions = sessions.filter(asked)
+        return sessions.order_by(*self.order)
 
     def _ordered(self) -> Iterator[tuple[str, Any]]:
         return ((field.name, self.values[field.name]) for field in FIELDS if field.name in self.values)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
 from typing import Any
 
-from django.db.models import FETCH_RAISE, Q
+from django.db.models import FETCH_RAISE, Exists, OuterRef, Q
 
-from sessions_app.models import Repair
+from sessions_app.models import Repair, RepairBatch
 
 from .paging import Page, paged
 
@@ -25,26 +26,85 @@ class RepairDetail:
     """Why an undo is not possible now, "" = it is."""
 
 
-def repair_page(
-    *, session: int | None = None, state: str = "", rule: str = "", q: str = "", number: int = 1
-) -> Page[Repair]:
-    """A page of the history; ``session`` keeps one session's repairs. Complete rows: the batch is loaded too."""
-    found = Repair.objects.select_related("batch", "undoes", "session")
-    if session is not None:
-        found = found.filter(session=session)
-    if state in Repair.State.values:
-        found = found.filter(state=state)
-    if q:
-        found = found.filter(
-            Q(session_title__icontains=q)
-            | Q(session_stored_id=q)
-            | Q(public_id=q)
-            | Q(actor=q)
-            | Q(reason__icontains=q)
-        )
-    if rule:
-        found = found.filter(findings__icontains=f'"{rule}:')
+@dataclass(frozen=True, slots=True)
+class RepairQuery:
+    """What is asked of the history; "" = anything."""
+
+    q: str = ""
+    state: str = ""
+    rule: str = ""
+    actor: str = ""
+    since: str = ""
+    """An ISO day."""
+
+    def conditions(self) -> Q:
+        asked = Q()
+        if self.state in Repair.State.values:
+            asked &= Q(state=self.state)
+        if self.q:
+            asked &= (
+                Q(session_title__icontains=self.q)
+                | Q(session_stored_id=self.q)
+                | Q(public_id=self.q)
+                | Q(actor=self.q)
+                | Q(reason__icontains=self.q)
+            )
+        if self.rule:
+            asked &= Q(findings__icontains=f'"{self.rule}:')
+        if self.actor:
+            asked &= Q(actor=self.actor)
+        if self.since:
+            asked &= Q(created_at__gte=datetime.combine(date.fromisoformat(self.since), time(), tzinfo=UTC))
+        return asked
+
+
+def repair_page(asked: RepairQuery, number: int = 1) -> Page[Repair]:
+    """A page of the history, newest first; of a batch its last repair that matches, which stands for all of them."""
+    matching = Repair.objects.filter(asked.conditions())
+    later = matching.filter(batch=OuterRef("batch"), pk__gt=OuterRef("pk"))
+    found = matching.filter(Q(batch=None) | ~Exists(later)).select_related("batch", "undoes", "session")
     return paged(found.fetch_mode(FETCH_RAISE), tuple, number, PER_PAGE, found.order_by().count())
+
+
+def session_repairs(session: int, number: int = 1) -> Page[Repair]:
+    """A page of one session's repairs, each for itself."""
+    found = Repair.objects.filter(session=session).select_related("batch", "undoes", "session")
+    return paged(found.fetch_mode(FETCH_RAISE), tuple, number, PER_PAGE, found.order_by().count())
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """A repair, or a batch as one. ``undo``: it can be asked for its undo."""
+
+    at: datetime
+    rules: tuple[str, ...]
+    state: str
+    repair: Repair | None
+    batch: RepairBatch | None
+    undo: bool
+
+
+def repairs_lately(count: int = 7) -> list[Lately]:
+    """The last repairs, newest first; those of a batch are one."""
+    alone = Repair.objects.filter(batch=None, undoes=None).exclude(state=Repair.State.PLANNED)
+    found = [
+        Lately(repair.created_at, tuple(repair.rules), repair.state, repair, None, repair.state == Repair.State.APPLIED)
+        for repair in alone.defer("operations", "findings", "verification").fetch_mode(FETCH_RAISE)[:count]
+    ]
+    done = (RepairBatch.State.DONE, RepairBatch.State.CANCELLED, RepairBatch.State.FAILED)
+    batches = RepairBatch.objects.defer("session_ids", "results").fetch_mode(FETCH_RAISE)[:count]
+    found += [
+        Lately(
+            batch.created_at,
+            tuple(batch.options.get("rules") or ()),
+            batch.state,
+            None,
+            batch,
+            batch.state in done and batch.repaired > 0,
+        )
+        for batch in batches
+    ]
+    return sorted(found, key=lambda one: one.at, reverse=True)[:count]
 
 
 def repair_detail(public_id: str) -> RepairDetail | None:

@@ -10,18 +10,29 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sessions_app import models
+from sessions_app.domain import dialects
 from sessions_app.domain.bodies import written
 from sessions_app.domain.lowering import lower
 from sessions_app.domain.model import Message, Part, Session
 from sessions_app.domain.wire.lowered import Body, Lowered, Origin
 from sessions_app.domain.wire.target import Target
+from sessions_app.kept import Kept
+
+from .keeping import SessionKey, kept_of
+from .payloads import LISTS, chosen_target
+from .rows import session_rows
 
 type State = Literal["sent", "merged", "added", "not-sent", "kept", "removed", "changed", "inserted"]
+
+KEPT_BYTES = 96_000_000
+"""Of all orders that a process keeps, about."""
+ROW_BYTES = 1_500
+"""What a row takes in memory beside its texts."""
 
 BOOKKEEPING = frozenset({"step-start", "step-finish", "snapshot", "patch"})
 """Parts that no provider is ever sent; they are counted, not listed as "not sent"."""
 
-_LISTS = ("messages", "input", "contents")
 _ROLES = {
     "assistant": ("assistant", "model"),
     "tool": ("tool", "user"),
@@ -68,6 +79,33 @@ class Order:
     def place(self, stored_id: str) -> int | None:
         """Index of the first row of a part or message."""
         return next((at for at, row in enumerate(self.rows) if stored_id in (row.part, row.message)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class SentOrder:
+    """An order and the target it is sent to; ``cost`` in bytes, about."""
+
+    target: Target
+    order: Order
+    cost: int
+
+
+_KEPT: Kept[SessionKey, SentOrder] = Kept(KEPT_BYTES, lambda sent: sent.cost)
+
+
+def session_sent_order(session: models.Session) -> SentOrder:
+    """The order in which an imported session is sent to its own target, kept for the next look.
+
+    Raises ``NoTarget`` and ``LoweringError``.
+    """
+    return kept_of(_KEPT, session, session.source.input, lambda: _sent_of(session))
+
+
+def _sent_of(session: models.Session) -> SentOrder:
+    decoded = dialects.decode(session_rows(session))
+    target = chosen_target(decoded, "", "auto")
+    order = sent_order(decoded, target)
+    return SentOrder(target, order, session.size_bytes + ROW_BYTES * len(order.rows))
 
 
 def sent_order(session: Session, target: Target) -> Order:
@@ -161,7 +199,7 @@ def _interleaved(
 def _sent(lowered: Lowered, body: Body) -> Iterator[OrderRow]:
     """Canonical blocks that are in the body, with the body's message each is in; messages no stored row gave are the
     client's own."""
-    key = next((name for name in _LISTS if isinstance(body.body.get(name), list)), "")
+    key = next((name for name in LISTS if isinstance(body.body.get(name), list)), "")
     written: list[Any] = body.body.get(key, [])
     places = _Places(body, key, written)
     rows = [

@@ -6,23 +6,32 @@ Made from derived columns only, so that a session of 20,000 parts costs three qu
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Now, Substr, TruncDate
+from django.db.models import Q
+from django.db.models.functions import Now, TruncDate
 
 from sessions_app.domain.dialects import named
 from sessions_app.domain.dialects.opencode_v2.inputs import waiting_prompts
 from sessions_app.domain.model import SessionRows
-from sessions_app.domain.rowcodec import decode_value, row_from_text
+from sessions_app.domain.rowcodec import row_from_text
+from sessions_app.kept import Kept
 from sessions_app.models import Finding, IgnoredFinding, Message, Part, Session
+from sessions_app.ruletexts import rule_kind
+from sessions_app.stores.base import fingerprint
 
-TITLE_CHARACTERS = 4_000
-"""How much of a user's text is read for the turn's title."""
+from .keeping import SessionKey, kept_of, session_key
+from .titles import TITLE_CHARACTERS, turn_titles
+
+KEPT_PARTS = 400_000
+"""Parts of all outlines that a process keeps."""
+
+
+RANK = {"blocked": 0, "at-risk": 1, "info": 2}
+"""Severities, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class Ignored:
 class Fault:
     """A finding with its place. ``at`` is the part, else the message, to show.
 
-    ``number`` counts from 1: what blocks or puts at risk in stored order, then what is only for information.
+    ``number`` counts from 1: what blocks, what puts at risk, what is only for information, each in stored order.
     """
 
     number: int
@@ -69,6 +78,12 @@ class Fault:
     ignored: Ignored | None = None
     said: str = ""
     """The provider's words, where the session itself stores them as its refusal."""
+    line: str = ""
+    """What is wrong, in one line."""
+    place: str = ""
+    """Where, in words; "" = at no message or part."""
+    names: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Stored id -> place, of what stands in ``summary``."""
 
     @property
     def note(self) -> bool:
@@ -137,6 +152,8 @@ class Outline:
 
     places: dict[str, tuple[int, int]]
     """Message or part id -> (turn number, index of the part in the session)."""
+    state: str
+    """Tells this outline from every other of its session, before and after a write."""
 
     @property
     def serious(self) -> tuple[Fault, ...]:
@@ -173,9 +190,19 @@ class _Slim:
     call_id: str
 
 
+_KEPT: Kept[SessionKey, Outline] = Kept(KEPT_PARTS, lambda outline: outline.parts)
+
+
 def session_outline(session: Session, table: str = "") -> Outline:
-    """The turns, faults and twins of one history of a session ("" = the one its dialect uses)."""
+    """The turns, faults and twins of one history of a session ("" = the one its dialect uses). Kept for the next page
+    of the same session."""
     shown = table if table in Message.Table.values else named(session.dialect).filed
+    ignored = ignored_findings(session.pk)
+    options = (shown, tuple(sorted(ignored.items(), key=itemgetter(0))))
+    return kept_of(_KEPT, session, options, lambda: _outline(session, shown, ignored))
+
+
+def _outline(session: Session, shown: str, ignored: dict[str, Ignored]) -> Outline:
     stored = list(
         Message.objects.filter(session=session)
         .order_by("position")
@@ -188,12 +215,14 @@ def session_outline(session: Session, table: str = "") -> Outline:
         count = len(slim.get(stored_id, ())) or 1
         heads.append(Head(pk, stored_id, kind, time, first, count))
         first += count
-    turns = tuple(_turns(heads, slim, _titles(session, shown, heads)))
+    turns = tuple(
+        _turns(heads, slim, turn_titles(session, shown, [head.stored_id for head in heads if head.kind == "user"]))
+    )
     waiting = tuple(_waiting(session, stored)) if session.inputs else ()
     places = _places(turns, slim)
     if turns:  # they are shown behind the last turn
         places |= {prompt.stored_id: (turns[-1].number, first - 1) for prompt in waiting}
-    faults = tuple(_faults(session, places))
+    faults = tuple(_faults(session, places, ignored))
     return Outline(
         table=shown,
         turns=_with_faults(turns, faults),
@@ -204,6 +233,7 @@ def session_outline(session: Session, table: str = "") -> Outline:
         orphans=tuple(orphans),
         waiting=waiting,
         places=places,
+        state=fingerprint(session_key(session), shown, sorted(ignored.items(), key=itemgetter(0))),
     )
 
 
@@ -231,60 +261,6 @@ def _slim_parts(session: Session, messages: set[str]) -> tuple[dict[str, list[_S
         if message not in messages:
             orphans += [part.stored_id for part in parts]
     return found, sorted(orphans)
-
-
-def _titles(session: Session, table: str, heads: list[Head]) -> dict[str, str]:
-    """Stored id of a user message that begins a turn -> its first words. What is only synthetic begins none."""
-    users = {head.id: head.stored_id for head in heads if head.kind == "user"}
-    if table == Message.Table.SESSION_MESSAGE:
-        rows: QuerySet[Message, tuple[Any, ...]] = (
-            Message.objects.filter(session=session, table=table, kind="user")
-            .order_by("position")
-            .values_list("stored_id", "encoding", Substr("data", 1, TITLE_CHARACTERS))
-        )
-        return {stored_id: _words(text, encoding) for stored_id, encoding, text in rows}
-    titles: dict[str, str] = {}
-    parts = (
-        Part.objects.filter(message__session=session, message__table=table, message__kind="user")
-        .order_by("position")
-        .values_list("message_stored_id", "kind", "encoding", Substr("data", 1, TITLE_CHARACTERS))
-    )
-    with_parts: set[str] = set()
-    for message, kind, encoding, text in parts:
-        with_parts.add(message)
-        if kind == "text" and '"synthetic":true' not in text.replace(" ", ""):
-            titles.setdefault(message, _words(text, encoding))
-        elif kind in ("file", "subtask", "agent"):
-            titles.setdefault(message, f"({kind})")
-    for stored_id in users.values():
-        if stored_id not in with_parts:
-            titles[stored_id] = "(no parts)"
-    return titles
-
-
-def _words(text: str, encoding: str) -> str:
-    """The text member of stored JSON, which may have been cut short."""
-    try:
-        if encoding == "json":
-            text = decode_value(text, encoding)
-        value = json.loads(text)
-        words = value.get("text") if isinstance(value, dict) else None
-    except ValueError:
-        words = _cut_text(text)
-    line = " ".join(str(words or "").split())
-    return line[:160] or "(empty)"
-
-
-def _cut_text(text: str) -> str:
-    """The text member of JSON that ends in the middle."""
-    _, found, rest = text.partition('"text":')
-    if not found:
-        return ""
-    rest = rest.lstrip()[1:400].rsplit("\\", 1)[0]
-    try:
-        return str(json.loads(f'"{rest.split(chr(34), 1)[0]}"', strict=False))
-    except ValueError:
-        return rest
 
 
 def _turns(heads: list[Head], slim: dict[str, list[_Slim]], titles: dict[str, str]) -> Iterator[TurnHead]:
@@ -326,16 +302,15 @@ def ignored_findings(session_id: int) -> dict[str, Ignored]:
     return {row.key: Ignored(row.reason, row.actor, row.until) for row in rows}
 
 
-def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fault]:
-    """The findings in stored order; what is at no known place (a session's pointer, an orphan) comes first."""
+def _faults(session: Session, places: dict[str, tuple[int, int]], ignored: dict[str, Ignored]) -> Iterator[Fault]:
+    """The gravest first, then in stored order; what is at no known place (a session's pointer, an orphan) before it."""
     placed: list[tuple[int, Finding, str]] = []
-    ignored = ignored_findings(session.pk)
     for finding in Finding.objects.filter(session=session).order_by("position", "id"):
         parts = [stored for stored in finding.parts if stored in places]
         known = parts or [stored for stored in finding.messages if stored in places]
         at = min(known, key=lambda stored: places[stored][1]) if known else ""
         placed.append((places[at][1] if at else -1, finding, at))
-    placed.sort(key=lambda item: (item[1].severity == "info", item[0], item[1].position, item[1].pk))
+    placed.sort(key=lambda item: (RANK[item[1].severity], item[0], item[1].position, item[1].pk))
     for number, (position, finding, at) in enumerate(placed, 1):
         yield Fault(
             number=number,
@@ -352,6 +327,9 @@ def _faults(session: Session, places: dict[str, tuple[int, int]]) -> Iterator[Fa
             turn=places[at][0] if at else 0,
             ignored=ignored.get(finding.key),
             said=_said(finding),
+            line=finding.line or rule_kind(finding.rule),
+            place=finding.place,
+            names=finding.names,
         )
 
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import msgspec
 from django.db.models import QuerySet
 
 from sessions_app.domain import bodies, dialects, jsjson, lowering
 from sessions_app.domain import model as domain
+from sessions_app.domain.judging import summary_verdict, verdict
 from sessions_app.domain.lowering.summary_request import summary_request
 from sessions_app.domain.secrets import masked_deeply
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.domain.wire.target import Target, infer_target, parse_target
+from sessions_app.domain.wire.verdict import Verdict
+from sessions_app.kept import Kept
 from sessions_app.models import Session
 
+from .keeping import SessionKey, kept_of
 from .rows import session_rows
 
 type Thinking = Literal["on", "off", "auto"]
+
+KEPT_CHARACTERS = 64_000_000
+"""Of all payloads that a process keeps."""
+LISTS = ("messages", "input", "contents")
+"""What a request body calls the list of its messages, by protocol."""
 
 
 class NoTarget(Exception):
@@ -40,6 +51,40 @@ class Payload:
     error: dict[str, str] | None = None
     opens_with: str = ""
     """The task ("compaction", "subtask") that the client runs before the turn's request; "" = none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """The messages of a request body, each decoded when it is asked for. ``key``: what the body calls their list ("" =
+    it has none); ``outer``: its other members."""
+
+    key: str
+    outer: Mapping[str, Any]
+    _held: list[Any]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def window(self, start: int, count: int) -> list[Any]:
+        """Values of some of them."""
+        return [_loaded(held) for held in self._held[start : start + count]]
+
+
+def sent_messages(text: str) -> SentMessages:
+    """The messages of the body that ``text`` is the JSON of."""
+    try:
+        body: dict[str, Any] = msgspec.json.decode(text.encode(), type=dict[str, msgspec.Raw])
+        key = next((name for name in LISTS if name in body and bytes(memoryview(body[name])[:1]) == b"["), "")
+        sent = msgspec.json.decode(body[key], type=list[msgspec.Raw]) if key else []
+    except msgspec.DecodeError:  # half of a surrogate pair, which the client sends as it is
+        body = json.loads(text)
+        key = next((name for name in LISTS if isinstance(body.get(name), list)), "")
+        sent = body.get(key, [])
+    return SentMessages(key, {name: _loaded(held) for name, held in body.items() if name != key}, sent)
+
+
+def _loaded(held: Any) -> Any:
+    return json.loads(bytes(held)) if isinstance(held, msgspec.Raw) else held
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +118,47 @@ def chosen_target(session: domain.Session, target: str, thinking: Thinking) -> T
 def payload(session: Session, options: PayloadOptions) -> Payload:
     """The payload of an imported session. Raises ``NoTarget``."""
     return lowered_payload(dialects.decode(session_rows(session)), options)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A payload and what its provider would answer; both None where ``problem`` says why there is none.
+
+    ``dialect`` is that of the history, ``histories`` counts the messages of each that the session has.
+    """
+
+    dialect: str
+    histories: Mapping[str, int]
+    made: Payload | None = None
+    verdict: Verdict | None = None
+    problem: str = ""
+
+
+def _cost(judged: Judged) -> int:
+    return 1_000 + (0 if judged.made is None else len(judged.made.text) + 300 * len(judged.made.provenance))
+
+
+_KEPT: Kept[SessionKey, Judged] = Kept(KEPT_CHARACTERS, _cost)
+
+
+def judged_payload(session: Session, options: PayloadOptions) -> Judged:
+    """The payload of an imported session with its verdict, kept for the next look."""
+    asked = (options, session.source.input)
+    return kept_of(_KEPT, session, asked, lambda: _judged(dialects.decode(session_rows(session)), options))
+
+
+def _judged(decoded: domain.Session, options: PayloadOptions) -> Judged:
+    decoded = dialects.reading(decoded, options.history)
+    histories = {name: len(messages) for name, messages in decoded.histories.items()}
+    try:
+        made = lowered_payload(decoded, options)
+    except NoTarget as refusal:
+        return Judged(decoded.dialect, histories, problem=str(refusal))
+    if options.summary:
+        found = summary_verdict(decoded, made.target)
+    else:
+        found = verdict(decoded, made.target, repairs=not options.as_stored)
+    return Judged(decoded.dialect, histories, made, found)
 
 
 def lowered_payload(decoded: domain.Session, options: PayloadOptions) -> Payload:

@@ -12,8 +12,8 @@ from sessions_app.selectors.filters import SessionFilter
 
 BUILT_IN: tuple[tuple[str, str, str], ...] = (
     ("repair", "Needs repair", "health=blocked&health=at-risk"),
-    ("anthropic", "Rejected by Anthropic", "rejected=anthropic-messages"),
-    ("openai", "Rejected by OpenAI", "rejected=openai-chat"),
+    ("anthropic", "Refused by Anthropic", "rejected=anthropic-messages"),
+    ("openai", "Refused by OpenAI", "rejected=openai-chat"),
     ("duplicates", "Duplicates", "has=duplicate"),
     ("week", "Repaired this week", "repaired=week&sort=-updated"),
     ("unscanned", "Not scanned", "health=not-scanned"),

@@ -1,64 +1,37 @@
-"""Searching inside conversations: all texts of one session, or of all of them with a bounded cost.
+"""Searching inside conversations: all texts of one session, or of all of them.
 
-What is searched for is a phrase: its words one after another, whatever stands between them. Stored texts are read,
-there is no index (docs/decisions/searching-inside-conversations.md).
+All sessions are searched by the index of their words (``searchindex``); those that are not in it yet, one session, and
+whole outputs where somebody asks for them, by reading what is stored
+(docs/decisions/searching-inside-conversations.md).
 """
 
 from __future__ import annotations
 
 import json
-import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from sessions_app.domain.patience import go_on, paced
+from sessions_app.domain.searchtext import strings
 from sessions_app.models import Message, Part, Session
 
 from .outline import Outline
+from .phrases import Hit, Phrase
+from .searchindex import indexed_hits
 from .sessions import SessionRow, sessions_of
-
-SILENT_KEYS = frozenset(
-    {
-        "type",
-        "status",
-        "id",
-        "url",
-        "uri",
-        "data",
-        "signature",
-        "encryptedContent",
-        "reasoningEncryptedContent",
-        "snapshot",
-        "hash",
-    }
-)
-"""JSON members that hold no words of a conversation."""
 
 HITS = 500
 """Places of one session that are stepped through."""
 SHOWN = 50
 SECONDS = 2.0
-"""How long a search of all sessions reads before it says how far it came."""
+"""How long a search reads before it says how far it came."""
 _CHUNK = 400
 """Sessions that are read at a time."""
-_AROUND = 70
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A place that holds the phrase: ``at`` is the part, else the message; the text around it in three pieces."""
-
-    at: str
-    before: str
-    found: str
-    after: str
-    turn: int = 0
-    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,49 +42,34 @@ class SessionHit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """``searched`` of ``total`` sessions were read; ``next`` is where to go on (None = all were)."""
+    """``searched`` of ``total`` sessions were seen, in the index or by reading. ``unindexed`` are not in it yet; of
+    these ``read`` were read instead. ``next`` is where to go on (None = nowhere)."""
 
     hits: tuple[SessionHit, ...]
     searched: int
     total: int
+    unindexed: int = 0
+    read: int = 0
     next: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """What is searched for."""
-
-    text: str
+    deep: bool = False
+    """All that is stored was read, whole outputs of tools too."""
 
     @property
-    def words(self) -> tuple[str, ...]:
-        return tuple(re.findall(r"[^\W_]+", self.text))
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        pieces = self.words
-        source = r"[\W_]+".join(map(re.escape, pieces)) if pieces else re.escape(self.text)
-        return re.compile(source, re.IGNORECASE)
-
-    def held(self, name: str) -> Q:
-        """Rows that can hold it: each word somewhere in the stored JSON. What stands between words may be escaped
-        there."""
-        condition = Q()
-        for word in self.words or (json.dumps(self.text, ensure_ascii=False)[1:-1],):
-            condition &= Q(**{f"{name}__icontains": word})
-        return condition | Q(encoding="json")
+    def more(self) -> bool:
+        """Not everything was looked at."""
+        return self.next is not None or self.read < self.unindexed
 
 
 def session_search(session: Session, outline: Outline, text: str) -> tuple[Hit, ...]:
     """The places of one session in stored order, at most ``HITS``."""
-    phrase = Phrase(text.strip())
-    if not phrase.text:
+    phrase = Phrase(text)
+    if not phrase:
         return ()
     hits: list[Hit] = []
     for stored_id, value in paced(_candidates(session, phrase)):
-        if stored_id in outline.places and (hit := _hit(stored_id, value, phrase)):
+        if stored_id in outline.places and (hit := phrase.hit(stored_id, _texts(value))):
             turn, position = outline.places[stored_id]
-            hits.append(Hit(hit.at, hit.before, hit.found, hit.after, turn, position))
+            hits.append(replace(hit, turn=turn, position=position))
         if len(hits) >= HITS:
             break
     return tuple(sorted(hits, key=lambda hit: hit.position))
@@ -139,15 +97,29 @@ def _pieces(message: Message) -> Iterator[tuple[str, Any]]:
         yield message.stored_id, message.value
 
 
-def sessions_search(text: str, start: int = 0) -> Found:
-    """Sessions that hold the phrase, the last updated first, read for about ``SECONDS``; ``start`` goes on where a
-    search stopped."""
-    phrase = Phrase(text.strip())
-    total = Session.objects.count()
-    if not phrase.text:
+def sessions_search(text: str, start: int = 0, *, among: QuerySet[Session] | None = None, deep: bool = False) -> Found:
+    """Sessions that hold it, the last updated first; ``start`` goes on where a search stopped, ``among`` None = of all.
+
+    ``deep`` reads all that is stored, for about ``SECONDS``, as a search for what is no word has to.
+    """
+    phrase, sessions = Phrase(text), Session.objects.all() if among is None else among
+    total = sessions.count()
+    if not phrase:
         return Found((), 0, total)
+    if deep or not phrase.asked:
+        return _read_through(phrase, sessions, start, total)
+    listed = indexed_hits(phrase, among, start, SHOWN)
+    missing = sessions.filter(indexed=False, imported_at__isnull=False)
+    unindexed = missing.count()
+    read = _read_through(phrase, missing, 0, unindexed) if unindexed and not start else Found((), 0, 0)
+    hits = listed.hits | {hit.row.id: hit.hit for hit in read.hits}
+    rows = tuple(SessionHit(row, hits[row.id]) for row in sessions_of(hits))
+    return Found(rows, total - unindexed + read.searched, total, unindexed, read.searched, listed.next)
+
+
+def _read_through(phrase: Phrase, sessions: QuerySet[Session], start: int, total: int) -> Found:
     deadline = time.monotonic() + SECONDS
-    newest = Session.objects.order_by("-time_updated", "-id").values_list("pk", flat=True)
+    newest = sessions.order_by("-time_updated", "-id").values_list("pk", flat=True)
     hits: list[SessionHit] = []
     at = start
     while at < total and len(hits) < SHOWN and time.monotonic() < deadline:
@@ -156,7 +128,7 @@ def sessions_search(text: str, start: int = 0) -> Found:
             break
         hits += _in_sessions(chunk, phrase)
         at += len(chunk)
-    return Found(tuple(hits), min(at, total), total, at if at < total else None)
+    return Found(tuple(hits), min(at, total), total, next=at if at < total else None, deep=True)
 
 
 def _in_sessions(chunk: list[int], phrase: Phrase) -> list[SessionHit]:
@@ -169,38 +141,15 @@ def _in_sessions(chunk: list[int], phrase: Phrase) -> list[SessionHit]:
             if row.session_id in first:
                 continue
             for stored_id, value in _pieces(row) if isinstance(row, Message) else [(row.stored_id, row.value)]:
-                if hit := _hit(stored_id, value, phrase):
+                if hit := phrase.hit(stored_id, _texts(value)):
                     first[row.session_id] = hit
                     break
     return [SessionHit(row, first[row.id]) for row in sessions_of(first)]
 
 
-def _hit(stored_id: str, value: Any, phrase: Phrase) -> Hit | None:
-    """The first place in a stored value, which may be JSON text."""
+def _texts(value: Any) -> Iterable[str]:
+    """The texts of a stored value, which may be JSON text."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    pattern = phrase.pattern
-    for text in _strings(value):
-        if found := pattern.search(text):
-            before = text[max(0, found.start() - _AROUND) : found.start()]
-            after = text[found.end() : found.end() + _AROUND]
-            return Hit(
-                stored_id,
-                ("…" if found.start() > _AROUND else "") + before,
-                found[0],
-                after + ("…" if len(text) > found.end() + _AROUND else ""),
-            )
-    return None
-
-
-def _strings(value: Any) -> Iterator[str]:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            stack.extend(held for key, held in reversed(item.items()) if key not in SILENT_KEYS)
-        elif isinstance(item, list):
-            stack.extend(reversed(item))
+    return strings(value)

@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber
 
 from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
 
-from .counts import by_health, matching
+from .counts import by_health, everything, matching
 from .filters import SessionFilter
 from .lastcall import LastCall, last_call
 from .paging import Page, paged
@@ -24,6 +24,7 @@ __all__ = [
     "SessionRow",
     "Tally",
     "TopFinding",
+    "first_blocked",
     "neighbours",
     "session_by_any_id",
     "session_detail",
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 PER_PAGE = 50
+_RARE = 5
+"""Of so many sessions one matches, or fewer do: then all that match are looked up and put in order."""
 
 _ROW_FIELDS = (
     "stored_id",
@@ -63,6 +66,7 @@ _ROW_FIELDS = (
     "at_risk_count",
     "info_count",
     "rejected_by",
+    "fate",
     "target",
     "scanned_at",
     "scanned_hash",
@@ -107,6 +111,7 @@ class SessionRow:
     at_risk: int
     info: int
     rejected_by: tuple[str, ...]
+    fate: str
     target: dict[str, Any]
     imported: bool
     missing: bool
@@ -140,11 +145,16 @@ class SessionPage:
 
 @dataclass(frozen=True, slots=True)
 class TopFinding:
-    """A finding as a row of the list opens to it; ``at`` is the part or message to show."""
+    """A finding in one line; ``at`` is the part or message to show, ``place`` that in words, ``error`` the provider's
+    words where it refuses just there."""
 
+    rule: str
     severity: str
-    summary: str
+    safety: str
+    line: str
+    place: str
     at: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +225,7 @@ def _row(session: Session) -> SessionRow:
         at_risk=session.at_risk_count,
         info=session.info_count,
         rejected_by=tuple(session.rejected_by),
+        fate=session.fate,
         target=session.target,
         imported=session.imported_at is not None,
         missing=session.missing_since is not None,
@@ -247,20 +258,41 @@ def session_page(
 ) -> SessionPage:
     """One numbered page, with how many match; ``among`` None = of all."""
     tally = by_health(wanted, among)
-    page = paged(session_query(wanted, among), _rows, number, per_page, matching(wanted, tally))
+    total = matching(wanted, tally)
+    page = paged(_listed(wanted, among, total), _rows_of, number, per_page, total)
     return SessionPage(page, tuple(Tally(health, tally.get(health, 0)) for health in Session.RANK))
 
 
-def top_findings(ids: Sequence[int], each: int = 3) -> dict[int, tuple[TopFinding, ...]]:
+def _listed(wanted: SessionFilter, among: QuerySet[Session] | None, total: int) -> QuerySet[Session]:
+    """The sessions of a filter that ``total`` match, so that a page of them costs little either way."""
+    sessions = Session.objects.all() if among is None else among
+    if not wanted.restricts or total * _RARE > everything():
+        return wanted.apply(sessions, many=True)
+    # With a limit both databases find the keys first, whatever order is asked for.
+    few = wanted.apply(sessions).order_by().values("pk")[: total + 1]
+    return Session.objects.filter(pk__in=few).order_by(*wanted.order)
+
+
+def _rows_of(found: QuerySet[Session]) -> tuple[SessionRow, ...]:
+    """Rows of a page: its keys come out of an index, so that what lies before a far page is not looked up."""
+    keys = list(found.values_list("pk", flat=True))
+    rows = {row.id: row for row in _rows(Session.objects.filter(pk__in=keys).order_by())} if keys else {}
+    return tuple(rows[key] for key in keys if key in rows)
+
+
+def top_findings(ids: Sequence[int], each: int = 1) -> dict[int, tuple[TopFinding, ...]]:
     """The worst findings of these sessions, at most ``each``, in one query."""
     worst = Case(When(severity="blocked", then=0), When(severity="at-risk", then=1), default=2)
-    place = Window(RowNumber(), partition_by=F("session_id"), order_by=(worst, F("position"), F("id")))
-    chosen = Finding.objects.filter(session__in=ids).annotate(place=place).filter(place__lte=each)
+    rank = Window(RowNumber(), partition_by=F("session_id"), order_by=(worst, F("position"), F("id")))
+    chosen = Finding.objects.filter(session__in=ids).annotate(rank=rank).filter(rank__lte=each)
     found: dict[int, list[TopFinding]] = {}
-    columns = ("session_id", "severity", "summary", "parts", "messages")
-    for session, severity, summary, parts, messages in chosen.order_by("session_id", "place").values_list(*columns):
+    columns = ("session_id", "rule", "severity", "safety", "line", "place", "parts", "messages", "details__error")
+    for session, rule, severity, safety, line, place, parts, messages, error in chosen.order_by(
+        "session_id", "rank"
+    ).values_list(*columns):
         at = next(iter([*parts, *messages]), "")
-        found.setdefault(session, []).append(TopFinding(severity, summary, at))
+        told = TopFinding(rule, severity, safety, line, place, at, str(error or ""))
+        found.setdefault(session, []).append(told)
     return {session: tuple(findings) for session, findings in found.items()}
 
 
@@ -286,6 +318,13 @@ def session_detail(session_id: int) -> SessionDetail | None:
         safe_blocking=safe.filter(severity="blocked").count(),
         last_call=last_call(session_id),
     )
+
+
+def first_blocked(wanted: SessionFilter, but: int | None = None) -> int | None:
+    """The first blocked session of a filter, that one left out."""
+    blocked = session_query(wanted.without("health").also(health=("blocked",)))
+    others = blocked if but is None else blocked.exclude(pk=but)
+    return others.values_list("pk", flat=True).first()
 
 
 def neighbours(wanted: SessionFilter, session_id: int) -> tuple[int | None, int | None]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from django.db.models import FETCH_RAISE, Count, Q
+from django.db.models import FETCH_RAISE, Count
 
-from sessions_app.models import ImportJob, Session, Source
+from sessions_app.models import ImportJob, Session, SessionCount, Source
+from sessions_app.stores import disk_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,8 @@ class SourceRow:
     id: int
     name: str
     path: str
+    size: int | None
+    """Bytes on disk of its file with its WAL; None of a folder, or where it is gone."""
     kind: str
     origin: str
     state: str
@@ -32,8 +35,9 @@ class SourceRow:
 
 def source_rows() -> tuple[SourceRow, ...]:
     """All sources with what a line says of each, newest first."""
-    blocked = Q(sessions__health=Session.Health.BLOCKED)
-    found = Source.objects.annotate(blocked=Count("sessions", filter=blocked)).order_by("-created_at", "-id")
+    found = Source.objects.order_by("-created_at", "-id")
+    kept = SessionCount.objects.filter(kind=SessionCount.Kind.ANY, health=Session.Health.BLOCKED)
+    blocked = dict(kept.order_by().values_list("source", "sessions"))
     problems = dict(Source.objects.order_by().values_list("pk").annotate(count=Count("problems")))
     jobs = {job.source_id: job for job in ImportJob.objects.filter(state__in=ImportJob.ACTIVE).fetch_mode(FETCH_RAISE)}
     return tuple(
@@ -41,6 +45,7 @@ def source_rows() -> tuple[SourceRow, ...]:
             id=source.pk,
             name=source.name,
             path=source.path,
+            size=disk_size(Path(source.file)),
             kind=source.get_kind_display(),
             origin=source.get_origin_display(),
             state=source.get_state_display(),
@@ -48,7 +53,7 @@ def source_rows() -> tuple[SourceRow, ...]:
             note=source.note,
             sessions=source.sessions_total,
             imported=source.sessions_imported,
-            blocked=source.blocked,
+            blocked=blocked.get(source.pk, 0),
             problems=problems.get(source.pk, 0),
             last_read_at=source.last_read_at,
             job=jobs.get(source.pk),

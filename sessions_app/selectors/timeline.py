@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import FETCH_RAISE
-
+from sessions_app.domain.rowcodec import decode_value
 from sessions_app.models import Message, Part, Session
 
-from .outline import Fault, Head, Outline, TurnHead, Twin, session_outline
+from .outline import Fault, Outline, TurnHead, Twin, session_outline
+from .windowrows import StoredMessage, StoredPart, load_rows
 
 __all__ = [
     "Fault",
@@ -232,25 +232,6 @@ def _around(units: list[_Unit], center: int, limit: int) -> list[_Unit]:
     return units[first : last + 1]
 
 
-@dataclass(slots=True)
-class _Contents:
-    """The decoded rows of a window."""
-
-    messages: dict[int, Message] = field(default_factory=dict)
-    parts: defaultdict[str, list[Part]] = field(default_factory=lambda: defaultdict(list))
-
-
-def _load(session: Session, heads: list[Head]) -> _Contents:
-    found = _Contents()
-    for start in range(0, len(heads), 500):
-        some = heads[start : start + 500]
-        found.messages.update(Message.objects.all().fetch_mode(FETCH_RAISE).in_bulk([head.id for head in some]))
-        parts = Part.objects.filter(session=session, message_stored_id__in=[head.stored_id for head in some])
-        for part in parts.order_by("position").fetch_mode(FETCH_RAISE):
-            found.parts[part.message_stored_id].append(part)
-    return found
-
-
 def _blocks(
     session: Session, outline: Outline, turns: tuple[TurnHead, ...], start: int, end: int
 ) -> tuple[TurnBlock, ...]:
@@ -258,7 +239,7 @@ def _blocks(
         (turn, [head for head in turn.messages if head.first + head.parts > start and head.first < end])
         for turn in turns
     ]
-    contents = _load(session, [head for _, heads in shown for head in heads])
+    contents = load_rows(session, [head for _, heads in shown for head in heads])
     marks = _Marks(outline)
     previous = _time_before(outline, start)
     answered = ""
@@ -310,8 +291,8 @@ def _cut(block: MessageBlock, low: int, high: int) -> MessageBlock:
     return replace(block, parts=block.parts[low:high], continued=low > 0, idle=None if low else block.idle)
 
 
-def _message(message: Message, parts: list[Part], marks: _Marks, idle: int | None) -> MessageBlock:
-    value, problem = _decoded(message.value)
+def _message(message: StoredMessage, parts: list[StoredPart], marks: _Marks, idle: int | None) -> MessageBlock:
+    value, problem = _decoded(decode_value(message.data, message.encoding))
     content = value.get("content") if value else None
     items = content if isinstance(content, list) else []
     rows: list[PartRow] = []
@@ -342,16 +323,16 @@ def _message(message: Message, parts: list[Part], marks: _Marks, idle: int | Non
     )
 
 
-def _own_text(message: Message, value: dict[str, Any]) -> list[PartRow]:
+def _own_text(message: StoredMessage, value: dict[str, Any]) -> list[PartRow]:
     """A V2 message without content items shows its own words (user, synthetic, shell, compaction ...)."""
     text = value.get("text")
     kind = "text" if isinstance(text, str) else message.kind
     return [PartRow(None, f"{message.stored_id}#", kind, "", "", "", len(message.data), value, "")]
 
 
-def _part(part: Part, items: list[Any], marks: _Marks) -> PartRow:
+def _part(part: StoredPart, items: list[Any], marks: _Marks) -> PartRow:
     if part.item is None:
-        value, problem = _decoded(part.value)
+        value, problem = _decoded(decode_value(part.data, part.encoding))
     else:
         item = items[part.item] if part.item < len(items) else None
         value, problem = (item, "") if isinstance(item, dict) else (None, "No such content item")

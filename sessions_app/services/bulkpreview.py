@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,9 +14,9 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from sessions_app.domain.repair import RowChange
-from sessions_app.domain.wish import Wish
+from sessions_app.domain.wish import NOTHING, Left, Wish
 from sessions_app.models import Finding, Session
-from sessions_app.ruletexts import rule_title
+from sessions_app.ruletexts import rule_kind
 
 from .bulk import Selection
 from .repair.bench import Bench, session_bench
@@ -92,7 +94,8 @@ def bulk_preview(*, selection: Selection, wish: Wish, now: datetime, samples: in
     sessions = selection.query()
     chosen = sessions.order_by().values("pk")
     judged = Session.objects.filter(pk__in=chosen)
-    taken = Exists(Finding.objects.filter(_taken(wish), session=OuterRef("pk")))
+    lines = _rules(chosen, wish)
+    taken = Exists(Finding.objects.filter(_taken(lines, wish), session=OuterRef("pk")))
     gone, broken = Q(missing_since__isnull=False), Q(health=Session.Health.UNREADABLE) | ~Q(error="")
     unjudged = Q(scanned_at=None)
     repairable = judged.filter(taken).exclude(gone | broken | unjudged)
@@ -110,31 +113,31 @@ def bulk_preview(*, selection: Selection, wish: Wish, now: datetime, samples: in
         total=judged.count(),
         repairable=repairable.count(),
         unjudged=judged.filter(unjudged).exclude(gone | broken).count(),
-        rules=_rules(chosen, wish),
+        rules=lines,
         skipped=tuple(skip for skip in skipped if skip.sessions),
         samples=tuple(_sample(session, wish, now) for session in first),
     )
 
 
-def _taken(wish: Wish) -> Q:
+_LEFT: Mapping[Left, str] = {
+    "": "",
+    "not-asked": "not chosen",
+    "manual": "done by hand",
+    "offered": "only for information",
+    "lossy": "drops something: tick it to include it",
+}
+
+
+def _taken(lines: Iterable[RuleLine], wish: Wish) -> Q:
     """Findings that these options repair, as far as a scan can tell."""
-    allowed = Q(safety="safe") | (Q(safety="lossy") if wish.safety == "lossy" else Q(pk__in=()))
-    if wish.choices:
-        allowed |= Q(key__in=wish.choices) | Q(rule__in=wish.choices)
-    wanted = Q(rule__in=wish.rules) if wish.rules else ~Q(severity="info")
-    return allowed & wanted
-
-
-def _why_left(rule: str, severity: str, safety: str, wish: Wish) -> str:
-    if wish.rules and rule not in wish.rules:
-        return "not chosen"
-    if safety == "manual" and rule not in wish.choices:
-        return "done by hand"
-    if safety == "lossy" and wish.safety != "lossy" and rule not in wish.choices:
-        return "drops something: tick it to include it"
-    if severity == "info" and not wish.rules:
-        return "only for information"
-    return ""
+    taken: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for line in lines:
+        if line.taken:
+            taken[line.severity, line.safety].append(line.rule)
+    found = Q(key__in=[*wish.findings, *(key for key, name in wish.choices.items() if name != NOTHING)])
+    for (severity, safety), rules in taken.items():
+        found |= Q(severity=severity, safety=safety, rule__in=rules)
+    return found
 
 
 def _rules(chosen: QuerySet[Session, Any], wish: Wish) -> tuple[RuleLine, ...]:
@@ -147,8 +150,8 @@ def _rules(chosen: QuerySet[Session, Any], wish: Wish) -> tuple[RuleLine, ...]:
     )
     lines = []
     for rule, severity, safety, sessions, findings in counted:
-        why = _why_left(rule, severity, safety, wish)
-        lines.append(RuleLine(rule, rule_title(rule), severity, safety, sessions, findings, not why, why))
+        left = wish.leaves("", rule, severity, safety)
+        lines.append(RuleLine(rule, rule_kind(rule), severity, safety, sessions, findings, not left, _LEFT[left]))
     return tuple(sorted(lines, key=lambda line: _GRAVEST.index(line.severity)))
 
 

@@ -15,15 +15,18 @@ from sessions_app.domain.wish import Wish
 from sessions_app.models import Repair, RepairBatch, Session
 
 from .actor import Actor
+from .bulkstores import ChunkStores
 from .jobs import Clock, job_finish, job_keep, job_run
 from .repair.apply import repair_apply
-from .repair.refusal import RepairRefused
+from .repair.refusal import NOTHING_TO_REPAIR, RepairRefused
 from .repair.undo import repair_undo
 
 log = structlog.get_logger(__name__)
 
-CHUNK = 25
+CHUNK = 200
 """Sessions that one chunk takes at most."""
+_NOTED = 25
+"""Sessions after which a chunk looks whether it is to stop, where it has nothing to do with them."""
 
 type Outcome = Literal["repaired", "nothing", "skipped", "failed"]
 
@@ -54,21 +57,22 @@ def _repair_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
     batch.started_at = batch.started_at or clock()
     wish = Wish.from_json(batch.options)
     ids = batch.session_ids[batch.done : batch.done + CHUNK]
-    sessions = Session.objects.select_related("source").in_bulk(ids)
     done = _already_done(batch, ids)
-    for number in ids:
-        if job_keep(batch, clock(), "started_at"):
-            return job_finish(batch, RepairBatch.State.CANCELLED, clock(), "", *_PROGRESS)
-        result = done.get(number) or _handled(batch, sessions.get(number), number, wish, clock)
-        batch.results.append(result)
-        batch.done += 1
-        name = _COUNTED[result["outcome"]]
-        setattr(batch, name, getattr(batch, name) + 1)
-        if result["outcome"] == "failed" and batch.options.get("stop_on_failure"):
-            words = f"Stopped at the first failure: {result['why']}"
-            return job_finish(batch, RepairBatch.State.FAILED, clock(), words, *_PROGRESS)
-        if time.monotonic() > deadline:
-            break
+    with ChunkStores(ids, wish, clock()) as stores:
+        for place, number in enumerate(ids):
+            result = done.get(number) or _quiet(stores, number)
+            if (result is None or place % _NOTED == 0) and job_keep(batch, clock(), "started_at"):
+                return job_finish(batch, RepairBatch.State.CANCELLED, clock(), "", *_PROGRESS)
+            result = result or _handled(batch, stores, number, clock)
+            batch.results.append(result)
+            batch.done += 1
+            name = _COUNTED[result["outcome"]]
+            setattr(batch, name, getattr(batch, name) + 1)
+            if result["outcome"] == "failed" and batch.options.get("stop_on_failure"):
+                words = f"Stopped at the first failure: {result['why']}"
+                return job_finish(batch, RepairBatch.State.FAILED, clock(), words, *_PROGRESS)
+            if time.monotonic() > deadline:
+                break
     if batch.done >= len(batch.session_ids):
         return job_finish(batch, RepairBatch.State.DONE, clock(), "", *_PROGRESS)
     job_keep(batch, clock(), *_PROGRESS)
@@ -85,19 +89,34 @@ def _already_done(batch: RepairBatch, ids: list[int]) -> dict[int, dict[str, Any
     }
 
 
-def _handled(batch: RepairBatch, session: Session | None, number: int, wish: Wish, clock: Clock) -> dict[str, Any]:
+def _quiet(stores: ChunkStores, number: int) -> dict[str, Any] | None:
+    """What comes of a session that needs no look, None for the others."""
+    session = stores.sessions.get(number)
+    try:
+        quiet = session is not None and stores.calm(session) and stores.untouched(session)
+    except RepairRefused:
+        return None
+    return _result(session, number, "nothing", why=NOTHING_TO_REPAIR) if quiet else None
+
+
+def _handled(batch: RepairBatch, stores: ChunkStores, number: int, clock: Clock) -> dict[str, Any]:
+    session = stores.sessions.get(number)
     if session is None:
         return _result(None, number, "skipped", why="The session is not here any more.")
     actor = Actor(name=batch.actor, face=batch.face, reason=batch.reason)
     try:
         repair = repair_apply(
             session=session,
-            wish=wish,
+            wish=stores.wish,
             actor=actor,
             now=clock(),
             batch=batch,
+            whole=stores.of(session),
+            calm=stores.calm(session),
         )
     except RepairRefused as refusal:
+        if refusal.kind == "store":
+            stores.forget(session)
         outcome: Outcome = "nothing" if refusal.kind == "nothing" else "skipped" if refusal.kind == "held" else "failed"
         return _result(session, number, outcome, why=refusal.words)
     except Exception:  # a fault of ours in one session must not stop the others; it is logged and the report says so

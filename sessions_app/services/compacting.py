@@ -188,7 +188,7 @@ def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
         raise RepairRefused("store", refreshed.problem)
     rows = session_rows(session)
     if rowdoc.rows_hash(rows) != job.rows_hash:
-        raise RepairRefused("changed", "Not applied: the session changed after it was summarised. Nothing was written.")
+        raise RepairRefused("changed", "The session changed after it was summarised. Nothing was written.")
     changes = _changes(job, rows, now)
     repair = changes_apply(
         session=session,

@@ -3,34 +3,59 @@ same transaction. A nightly recount mends what a fault of ours left behind."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Value
-from django.db.models.functions import Concat
+from django.db.models import QuerySet, Sum
 
-from sessions_app.models import Finding, Session, SessionCount, Source, Verdict
+from sessions_app.models import Finding, HealthDay, Session, SessionCount, Source
 
 type Counted = tuple[str, str, str]
 """Kind, value, health: what a session counts as."""
 
+type Weighed = tuple[str, str, str]
+"""Rule, severity and safety of a finding."""
+
+_FIELDS = ("health", "provider", "model", "rejected_by", "target", "fate")
 _ADD = """INSERT INTO {table} (source_id, kind, value, health, sessions) VALUES (%s, %s, %s, %s, %s)
 ON CONFLICT (source_id, kind, value, health) DO UPDATE SET sessions = {table}.sessions + excluded.sessions"""
 
 
 def session_locked(session: Session) -> Session:
-    """What the session counts as until now, for ``counted_as``. Others wait for this transaction (PostgreSQL)."""
-    return Session.objects.select_for_update().only("health", "provider", "model", "rejected_by").get(pk=session.pk)
+    """What the session counts as until now, for ``counted_as``, and whether its texts are indexed. Others wait for this
+    transaction (PostgreSQL)."""
+    return _locked().get(pk=session.pk)
 
 
-def counted_as(session: Session, rules: Iterable[str] = ()) -> frozenset[Counted]:
-    """What a session counts as that has findings of these rules."""
+def sessions_locked(keys: Iterable[int]) -> dict[int, Session]:
+    """``session_locked`` of many, in one order for all: no two wait crosswise."""
+    return {session.pk: session for session in _locked().filter(pk__in=keys).order_by("pk")}
+
+
+def _locked() -> QuerySet[Session]:
+    return Session.objects.select_for_update().only(*_FIELDS, "indexed", "rows_hash")
+
+
+def counted_as(session: Session, findings: Iterable[Weighed] = ()) -> frozenset[Counted]:
+    """What a session with these findings counts as."""
     kinds = SessionCount.Kind
-    found = [(kinds.ANY, ""), *((kinds.RULE, rule) for rule in rules)]
-    found += [(kinds.REJECTED, protocol) for protocol in session.rejected_by]
-    if session.model:
-        found.append((kinds.MODEL, session.model_name))
+    found = {(kinds.ANY, ""), *((kinds.REJECTED, protocol) for protocol in session.rejected_by)}
+    own = str(session.target.get("protocol", ""))
+    found |= {(kinds.OWN, own)} if own else set()
+    found |= {(kinds.FATE, session.fate)} if session.fate else set()
+    found |= {(kinds.MODEL, session.model_name)} if session.model else set()
+    safeties: defaultdict[str, set[str]] = defaultdict(set)
+    for rule, severity, safety in findings:
+        found.add((kinds.RULE, rule))
+        if severity == "blocked" and own:
+            found.add((kinds.REFUSED, f"{rule} {own}"))
+        if severity == "at-risk":
+            found.add((kinds.RISK, rule))
+        if severity != "info":
+            safeties[rule].add(safety)
+    found |= {(kinds.SAFE, rule) for rule, all_of in safeties.items() if all_of == {"safe"}}
     return frozenset((str(kind), value, session.health) for kind, value in found)
 
 
@@ -48,30 +73,41 @@ def counts_change(*, source_id: int, gone: Iterable[Counted] = (), came: Iterabl
 
 def counts_recount() -> None:
     """Count everything anew, a source at a time."""
-    for source_id in Source.objects.values_list("pk", flat=True):
+    for source in Source.objects.only("pk"):
         with transaction.atomic():
-            SessionCount.objects.filter(source=source_id).delete()
-            SessionCount.objects.bulk_create(_counted(source_id))
+            SessionCount.objects.filter(source=source).delete()
+            SessionCount.objects.bulk_create(
+                [
+                    SessionCount(source=source, kind=kind, value=value, health=health, sessions=number)
+                    for (kind, value, health), number in _counted(source).items()
+                ]
+            )
 
 
-def _counted(source_id: int) -> list[SessionCount]:
-    sessions = Session.objects.filter(source=source_id).order_by()
-    of_source = {"session__source": source_id}
-    name = Concat("provider", Value("/"), "model")
-    one = Count("session", distinct=True)
-    any_one = sessions.values_list(Value(""), "health").annotate(n=Count("pk"))
-    models = sessions.exclude(model="").values_list(name, "health").annotate(n=Count("pk"))
-    rules = Finding.objects.filter(**of_source).order_by().values_list("rule", F("session__health")).annotate(n=one)
-    rejected = Verdict.objects.filter(accepted=False, **of_source).order_by()
-    protocols = rejected.values_list("protocol", F("session__health")).annotate(n=one)
-    kinds = SessionCount.Kind
-    return [
-        SessionCount(source_id=source_id, kind=kind, value=value, health=health, sessions=number)
-        for kind, rows in (
-            (kinds.ANY, any_one),
-            (kinds.MODEL, models),
-            (kinds.RULE, rules),
-            (kinds.REJECTED, protocols),
-        )
-        for value, health, number in rows
-    ]
+def _counted(source: Source) -> Counter[Counted]:
+    findings: defaultdict[int, list[Weighed]] = defaultdict(list)
+    rows = Finding.objects.filter(session__source=source).order_by()
+    for session_id, *weighed in rows.values_list("session_id", "rule", "severity", "safety").iterator():
+        findings[session_id].append((weighed[0], weighed[1], weighed[2]))
+    found: Counter[Counted] = Counter()
+    for session in Session.objects.filter(source=source).order_by().only(*_FIELDS).iterator():
+        found.update(counted_as(session, findings.get(session.pk, ())))
+    return found
+
+
+def days_keep(*, now: datetime) -> None:
+    """How the sessions of every source stand today, in the place of what was kept for today before."""
+    rows = SessionCount.objects.filter(kind=SessionCount.Kind.ANY).order_by().values_list("source", "health")
+    by_source: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for source_id, health, number in rows.annotate(n=Sum("sessions")):
+        by_source[source_id][health.replace("-", "_")] = max(number, 0)
+    columns = [health.replace("-", "_") for health in Session.Health.values]
+    HealthDay.objects.bulk_create(
+        [
+            HealthDay(source_id=source_id, day=now.date(), **{column: counts.get(column, 0) for column in columns})
+            for source_id, counts in by_source.items()
+        ],
+        update_conflicts=True,
+        unique_fields=("source", "day"),
+        update_fields=columns,
+    )

@@ -8,7 +8,7 @@ by whoever comes next, and doing it twice changes nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -25,21 +25,29 @@ from sessions_app.domain.rules import Facts
 from sessions_app.models import ImportJob, Session, Source
 from sessions_app.services.storefacts import is_native, store_damage, store_facts
 from sessions_app.stores.base import Mark, Problem, Store, StoreError
+from sessions_app.stores.sqlite.store import SqliteStore
 
 from .audit import source_audit
+from .columns import sessions_update
 from .counting import counted_as, counts_change
 from .jobs import Clock, job_cancel, job_finish, job_keep, job_run
 from .mirror import session_fields
+from .mirrorrows import PARTS, rows_copy
 from .purging import source_purge
-from .reading import BUSY, session_read, source_problems_write
+from .reading import BUSY, reading_state, session_read, source_problems_write, stored_id
+from .scanning import sessions_scan
 
 log = structlog.get_logger(__name__)
 
 CHECK_SECONDS = 30.0
 """The longest that an import spends on asking SQLite whether the file is whole."""
 _LIST_BATCH = 500
-_AHEAD = 100
+_AHEAD = 400
 """Pending sessions whose order is looked up at once."""
+_COPIED = Q(pending=False, scanned_at=None, rules_version="", imported_at__isnull=False)
+"""Sessions whose rows were copied and not scanned yet."""
+_FIRST, _TOGETHER = 4, 40
+"""Sessions whose rows, or scans, are kept in one transaction."""
 
 
 def source_attach(
@@ -145,31 +153,130 @@ def _job_create(source: Source, kind: str, actor: str, face: str, now: datetime)
     source.state = Source.State.IMPORTING
     source.updated_at = now
     source.save(update_fields=("state", "updated_at"))
-    total = Session.objects.filter(source=source, pending=True).count()
+    total = _left(source)
     return ImportJob.objects.create(source=source, kind=kind, actor=actor, face=face, created_at=now, total=total)
 
 
 def _chunk(job: ImportJob, clock: Clock, deadline: float) -> bool:
     try:
         with job.source.open_store() as store:
+            run = _Run(job, store, clock)
             if job.started_at is None:
+                first = run.first()
                 _begin(job, store, clock)
-            facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)
-            waiting: list[int] = []
-            read = 0
+                if job.kind == ImportJob.Kind.IMPORT:
+                    _seen_again(job.source, first)
+            run.facts = store_facts(store=store, native=job.source.native, now=clock(), check=job.source.damage)
+            read = False
             while not job_keep(job, clock(), "parts", "done", "failed"):
-                session = _next(job, waiting)
-                if session is None:
-                    return _finish(job, ImportJob.State.DONE, clock)
                 if read and time.monotonic() >= deadline:  # opening alone may take longer; else nothing is ever read
                     return True
-                read += 1
-                _read(session, job, store, facts, clock)
+                read = True
+                if not run.step():
+                    return _finish(job, ImportJob.State.DONE, clock)
     except StoreError as problem:
         if problem.kind in BUSY:
             return True
         return _finish(job, ImportJob.State.FAILED, clock, f"{problem.words} {problem.next_step}".strip())
     return _finish(job, ImportJob.State.CANCELLED, clock)
+
+
+class _Run:
+    """One chunk of an import. First the rows of all sessions are brought in, then those that were only copied are
+    scanned; what is left of either is told by the columns of the sessions."""
+
+    def __init__(self, job: ImportJob, store: Store, clock: Clock) -> None:
+        self.job, self.store, self.clock = job, store, clock
+        self.facts = Facts()
+        self.waiting: list[int] = []
+        """Keys of pending sessions: looking for each anew would pass by all that are done each time."""
+        self.odd: list[Session] = []
+        """Those that are read each on its own."""
+        self.unscanned: list[int] = []
+
+    def first(self) -> dict[str, str]:
+        """Copy the rows of the newest sessions before the store is looked at as a whole, which takes long: somebody
+        waits for them. Returns what ``Store.mark_of`` said of each before."""
+        if not isinstance(self.store, SqliteStore) or self.job.kind == ImportJob.Kind.SYNC:
+            return {}
+        sessions = self._next(_FIRST)
+        seen = {session.stored_id: self.store.mark_of(stored_id(session)) for session in sessions}
+        done = rows_copy(sessions=sessions, store=self.store, now=self.clock())
+        self.job.parts += done.parts
+        self.waiting.clear()
+        return {session.stored_id: seen[session.stored_id] for session in done.copied}
+
+    def step(self) -> bool:
+        """Bring in or scan some sessions; False where none is left."""
+        if self.odd:
+            _read(self.odd.pop(), self.job, self.store, self.facts, self.clock)
+            return True
+        if not isinstance(self.store, SqliteStore):
+            self.odd = self._next(1)
+            return self.step() if self.odd else self._scan()
+        sessions = self._next(_TOGETHER)
+        if not sessions:
+            return self._scan()
+        done = rows_copy(sessions=sessions, store=self.store, now=self.clock())
+        self.job.parts += done.parts
+        self.waiting += [session.pk for session in reversed(done.left)]
+        self.odd = done.odd[::-1]
+        return True
+
+    def _next(self, most: int) -> list[Session]:
+        """Pending sessions, newest first."""
+        pending = Session.objects.filter(source=self.job.source, pending=True)
+        while True:
+            if not self.waiting:
+                newest = pending.order_by("-time_updated", "-id").values_list("pk", flat=True)
+                self.waiting += reversed(newest[:_AHEAD])
+            keys = [self.waiting.pop() for _ in range(min(most, len(self.waiting)))]
+            # Those that somebody opened meanwhile are not pending any more.
+            found = {one.pk: one for one in pending.filter(pk__in=keys).select_related("source").order_by()}
+            if found or not keys:
+                return [found[key] for key in keys if key in found]
+
+    def _scan(self) -> bool:
+        copied = Session.objects.filter(_COPIED, source=self.job.source)
+        if not self.unscanned:
+            newest = copied.order_by("-time_updated", "-id").values_list("pk", flat=True)
+            self.unscanned += reversed(newest[:_AHEAD])
+        sizes = dict(copied.filter(pk__in=self.unscanned[-_TOGETHER:]).values_list("pk", "part_count"))
+        keys: list[int] = []
+        parts = 0
+        while self.unscanned and len(keys) < _TOGETHER and parts < PARTS:
+            keys.append(self.unscanned.pop())
+            parts += sizes.get(keys[-1], 0)
+        found = list(copied.filter(pk__in=keys).select_related("source").order_by("-time_updated", "-id"))
+        sessions_scan(sessions=found, facts=self.facts, now=self.clock())
+        failed = Session.objects.filter(pk__in=[one.pk for one in found], scanned_at=None).count()
+        self.job.done += len(found) - failed
+        self.job.failed += failed
+        _read_states(self.job.source, self.store, [one for one in found if one.scanned_at is not None])
+        return bool(keys)
+
+
+def _left(source: Source) -> int:
+    """Sessions that an import still has to read or to scan."""
+    return Session.objects.filter(Q(pending=True) | _COPIED, source=source).count()
+
+
+def _read_states(source: Source, store: Store, sessions: list[Session]) -> None:
+    """Sessions of files that nobody has written to since the import began need not be read again when they are
+    opened."""
+    files = Mark.from_json(source.sync_mark).files if source.sync_mark else ""
+    if files and files == store.file_state():
+        for session in sessions:
+            session.read_state = reading_state(store, session.rows_hash, files)
+        sessions_update(sessions, ["read_state"])
+
+
+def _seen_again(source: Source, first: Mapping[str, str]) -> None:
+    """Those that were written to between their copying and the mark are read again, and those that were copied by a
+    chunk that came to no mark: what they were then nobody knows."""
+    now = Mark.from_json(source.sync_mark).sessions
+    copied = Session.objects.filter(_COPIED, source=source).values_list("stored_id", flat=True)
+    _mark_pending(source, [key for key in copied if key not in first or now.get(key) != first[key]])
 
 
 def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
@@ -194,7 +301,7 @@ def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
     source.sync_mark = mark.to_json()
     source.last_read_at, source.dialects = clock(), list(store.dialects)
     source.save(update_fields=("sync_mark", "last_read_at", "dialects", "damage"))
-    job.total = Session.objects.filter(source=source, pending=True).count()
+    job.total = _left(source)
     job.started_at = began
     job_keep(job, clock(), "total", "started_at")
 
@@ -223,24 +330,8 @@ def _create(source: Source, fresh: list[Session]) -> None:
 
 
 def _mark_pending(source: Source, stored_ids: Iterable[str]) -> None:
-    for batch in _batches([values.key(stored_id) for stored_id in stored_ids]):
+    for batch in _batches([values.key(one) for one in stored_ids]):
         Session.objects.filter(source=source, stored_id__in=batch).update(pending=True, missing_since=None)
-
-
-def _next(job: ImportJob, waiting: list[int]) -> Session | None:
-    """The next pending session, None where none is left. ``waiting`` keeps the keys of those behind it: looking for
-    each anew would pass by all that are done each time."""
-    while True:
-        if not waiting:
-            pending = Session.objects.filter(source=job.source, pending=True)
-            newest = pending.order_by("-time_updated", "-id").values_list("pk", flat=True)
-            waiting += reversed(newest[:_AHEAD])
-            if not waiting:
-                return None
-        # One that somebody opened meanwhile is not pending any more.
-        session = Session.objects.filter(pk=waiting.pop(), pending=True).select_related("source").order_by().first()
-        if session is not None:
-            return session
 
 
 def _read(session: Session, job: ImportJob, store: Store, facts: Facts, clock: Clock) -> None:

@@ -6,7 +6,7 @@ back exactly what came in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -25,7 +25,7 @@ from .counting import counted_as, counts_change, session_locked
 
 _BATCH = 2000
 
-_MESSAGE = (
+MESSAGE = (
     *(
         "table",
         "stored_id",
@@ -40,14 +40,14 @@ _MESSAGE = (
     ),
     *("data", "encoding", "columns"),
 )
-_PART = (
+PART = (
     *("message_stored_id", "stored_id", "message_id", "item", "time_created", "time_updated"),
     *("kind", "tool", "call_id", "status", "size", "data", "encoding", "columns"),
 )
 _LINE = ("file", "number", "data", "encoding")
 """Columns of the tables in the order of the tuples below; the first two are the key of a row within its session."""
 
-type _Columns = tuple[Any, ...]
+type Columns = tuple[Any, ...]
 
 
 @dataclass(slots=True)
@@ -107,39 +107,24 @@ def session_write(
     updated too.
     """
     change = MirrorChange()
-    known = _Known(decoded)
-    messages = [*_messages(session, rows, known)]
+    known = Known(decoded)
+    messages = [*mirrored_messages(session, rows, known)]
     with transaction.atomic():
         # Two readers of one session take turns (PostgreSQL).
         stored = session_locked(session)
-        _sync(Message, session, messages, _MESSAGE, change)
+        _sync(Message, session, messages, MESSAGE, change)
         found = Message.objects.filter(session=session).order_by().values_list("table", "stored_id", "pk")
         parts = [*_parts(session, rows, known, {(table, stored_id): key for table, stored_id, key in found})]
-        _sync(Part, session, parts, _PART, change)
-        fields = session_fields(rows.session) | {
-            "epoch": row_text(rows.epoch) if rows.epoch is not None else "",
-            "inputs": [row_text(row) for row in rows.inputs],
-            "sequence": row_text(rows.sequence) if rows.sequence is not None else "",
-            "last_event": rows.last_event,
-            "message_count": len(messages),
-            "part_count": len(parts),
-            "turn_count": known.turns,
-            "size_bytes": sum(_size(message[-3]) for message in messages) + sum(_size(part[-3]) for part in parts),
-            "provider": known.last_model[0],
-            "model": known.last_model[1],
-            "known_models": knownmodels.document(rows.models, known.used),
+        _sync(Part, session, parts, PART, change)
+        size = sum(text_size(message[-3]) for message in messages) + sum(text_size(part[-3]) for part in parts)
+        fields = mirrored_fields(rows, known, len(messages), len(parts), size, now) | {
+            "indexed": stored.indexed and stored.rows_hash == rows_hash,
             "rows_hash": rows_hash,
-            "imported_at": now,
-            "pending": False,
-            "missing_since": None,
-            "error": "",
         }
-        if decoded is not None:
-            fields["dialect"] = decoded.dialect
         if rows.lines or (session.dialect and dialects.named(session.dialect).filed == Message.Table.LINE):
             lines = [(row["file"], row["line"], *encode_value(row["data"])) for row in rows.lines]
             _sync(Line, session, lines, _LINE, change)
-            fields["size_bytes"] = sum(_size(line[-2]) for line in lines)
+            fields["size_bytes"] = sum(text_size(line[-2]) for line in lines)
         before = counted_as(stored)
         for name, value in fields.items():
             setattr(stored, name, value)
@@ -150,8 +135,32 @@ def session_write(
     return change
 
 
+def mirrored_fields(
+    rows: SessionRows, known: Known, messages: int, parts: int, size: int, now: datetime
+) -> dict[str, Any]:
+    """Columns of a session whose rows were mirrored: so many messages and parts, with ``size`` bytes of data."""
+    fields = session_fields(rows.session) | {
+        "epoch": row_text(rows.epoch) if rows.epoch is not None else "",
+        "inputs": [row_text(row) for row in rows.inputs],
+        "sequence": row_text(rows.sequence) if rows.sequence is not None else "",
+        "last_event": rows.last_event,
+        "message_count": messages,
+        "part_count": parts,
+        "turn_count": known.turns,
+        "size_bytes": size,
+        "provider": known.last_model[0],
+        "model": known.last_model[1],
+        "known_models": knownmodels.document(rows.models, known.used),
+        "imported_at": now,
+        "pending": False,
+        "missing_since": None,
+        "error": "",
+    }
+    return fields if known.decoded is None else fields | {"dialect": known.decoded.dialect}
+
+
 @dataclass(slots=True)
-class _Known:
+class Known:
     """Decoded messages and parts by the row they came from."""
 
     decoded: domain.Session | None
@@ -185,7 +194,7 @@ class _Known:
                 yield from ((dialect, message) for message in messages)
 
 
-def _messages(session: Session, rows: SessionRows, known: _Known) -> Iterator[_Columns]:
+def mirrored_messages(session: Session, rows: SessionRows, known: Known) -> Iterator[Columns]:
     seen: set[Any] = set()
     for row in rows.messages:
         stored_id = _unique(values.key(row.get("id")), seen)
@@ -219,8 +228,8 @@ def _message_facts(decoded: domain.Message | None) -> tuple[str, str, str, str, 
 
 
 def _parts(
-    session: Session, rows: SessionRows, known: _Known, messages: dict[tuple[str, str], int]
-) -> Iterator[_Columns]:
+    session: Session, rows: SessionRows, known: Known, messages: dict[tuple[str, str], int]
+) -> Iterator[Columns]:
     place = {row.get("id"): index for index, row in enumerate(rows.messages)}
     seen: set[Any] = set()
     for row in sorted(rows.parts, key=lambda row: place.get(row.get("message_id"), len(place))):
@@ -298,12 +307,12 @@ def _unique(stored_id: str, seen: set[Any], message_id: str = "") -> str:
 
 
 def _sync(
-    model: type[Model], session: Session, wanted: list[_Columns], names: tuple[str, ...], change: MirrorChange
+    model: type[Model], session: Session, wanted: list[Columns], names: tuple[str, ...], change: MirrorChange
 ) -> None:
     """Make the stored rows equal to ``wanted``, whose places are their positions."""
     found = model._default_manager.filter(session=session).order_by().values_list("pk", "position", *names)
     stored: dict[Any, tuple[Any, ...]] = {row[2:4]: row for row in found.iterator(chunk_size=_BATCH)}
-    fresh: list[_Columns] = []
+    fresh: list[Columns] = []
     altered: list[Model] = []
     moved: dict[int, list[int]] = {}
     for position, columns in enumerate(wanted):
@@ -319,21 +328,27 @@ def _sync(
     _move(model, moved)
     if altered:
         model._default_manager.bulk_update(altered, names, batch_size=200)
-    _insert(model, ("session_id", "position", *names), fresh)
+    rows_insert(model, ("session_id", "position", *names), fresh)
     change.removed += len(stored)
     change.changed += len(altered)
     change.created += len(fresh)
 
 
-def _insert(model: type[Model], names: tuple[str, ...], rows: list[_Columns]) -> None:
+def rows_insert(model: type[Model], names: tuple[str, ...], rows: Sequence[Columns]) -> None:
     """Plain rows: building a model object for each of a million parts takes most of an import's time."""
     if not rows:
         return
     quote = connection.ops.quote_name
     columns = ", ".join(quote(name) for name in names)
-    marks = ", ".join(["%s"] * len(names))
+    into = f"{quote(model._meta.db_table)} ({columns})"
     with connection.cursor() as cursor:
-        cursor.executemany(f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({marks})", rows)
+        if connection.vendor == "postgresql":
+            with cursor.copy(f"COPY {into} FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+            return
+        marks = ", ".join(["%s"] * len(names))
+        cursor.executemany(f"INSERT INTO {into} VALUES ({marks})", rows)
 
 
 def _delete(model: type[Model], keys: list[int]) -> None:
@@ -352,5 +367,5 @@ def _batches(keys: list[int]) -> Iterator[list[int]]:
         yield keys[start : start + _BATCH]
 
 
-def _size(text: str) -> int:
+def text_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

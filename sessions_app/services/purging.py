@@ -8,10 +8,23 @@ from pathlib import Path
 
 from django.db import transaction
 
-from sessions_app.models import Finding, Line, Message, Part, Repair, RowChange, Session, SessionCount, Source, Verdict
+from sessions_app.models import (
+    Finding,
+    Line,
+    Message,
+    Part,
+    Repair,
+    RowChange,
+    SearchBlock,
+    Session,
+    SessionCount,
+    Source,
+    Verdict,
+)
 from sessions_app.stores.journal import Journal
 
 from .datadir import journal_dir, samples_dir, uploads_dir
+from .indexing import index_settle
 
 
 def source_purge(*, source: Source) -> None:
@@ -24,7 +37,14 @@ def source_purge(*, source: Source) -> None:
         _purge_files(source)
     with transaction.atomic():  # no session is ever seen without its parts
         sessions = Session.objects.filter(source=source)
-        for model in (Part, Message, Line, Finding, Verdict):  # children first, so that no cascade loads their rows
+        for model in (
+            Part,
+            Message,
+            Line,
+            Finding,
+            Verdict,
+            SearchBlock,
+        ):  # children first, so that no cascade loads their rows
             model.objects.filter(session__in=sessions).delete()
         if source.stored_path:
             repairs = Repair.objects.filter(source=source)
@@ -32,6 +52,7 @@ def source_purge(*, source: Source) -> None:
             repairs.update(session_title="", operations=[], verification={})
         sessions.delete()
         SessionCount.objects.filter(source=source).delete()
+    index_settle()
 
 
 def _purge_files(source: Source) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sessions_app import stores
 from sessions_app.domain import values
 from sessions_app.domain.ids import WRAP
-from sessions_app.domain.model import SessionRows
+from sessions_app.domain.model import Row, SessionRows
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.versions import numbers
 from sessions_app.stores.base import Store, StoreError
@@ -45,6 +45,16 @@ def store_facts(*, store: Store, native: bool, now: datetime, check: Sequence[st
         now=at,
         history=partial(_history, store),
     )
+
+
+def facts_apart(facts: Facts) -> Facts:
+    """Without what only their own process can look up, so that they can be sent to another."""
+    return replace(facts, history=None)
+
+
+def facts_here(facts: Facts, store: Store) -> Facts:
+    """``facts_apart`` undone, in a process that has opened the store for itself."""
+    return replace(facts, history=partial(_history, store))
 
 
 def _history(store: Store, message_id: str) -> list[tuple[str, int]]:
@@ -89,11 +99,14 @@ def source_facts(*, source: Source, now: datetime) -> Facts:
 
 def session_facts(facts: Facts, rows: SessionRows) -> Facts:
     """With the directories this session names, looked up only in a native place."""
-    if not facts.native:
-        return facts
-    named = [rows.session.get("directory"), *(project.get("worktree") for project in rows.projects)]
+    return replace(facts, directories=directories_named(rows.session, rows.projects)) if facts.native else facts
+
+
+def directories_named(session: Row, projects: Sequence[Row]) -> dict[str, bool]:
+    """The directories that a session's row and its projects name, and whether they are there."""
+    named = [session.get("directory"), *(project.get("worktree") for project in projects)]
     paths = {path for path in named if isinstance(path, str) and path.startswith("/") and "\x00" not in path}
-    return replace(facts, directories={path: Path(path).is_dir() for path in paths})
+    return {path: Path(path).is_dir() for path in paths}
 
 
 def _beside(store: Store) -> frozenset[str] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from sessions_app.domain.knownmodels import NOTHING
+from sessions_app.domain.knownmodels import NOTHING, Models
 from sessions_app.domain.model import DialectName, Row, SessionRows
 from sessions_app.domain.repair import RowChange
 
@@ -83,19 +84,37 @@ def fingerprint(*values: object) -> str:
     return hashlib.blake2b(repr(values).encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
 
 
-def files_state(paths: Sequence[Path]) -> str:
-    """Names, sizes and times of files as one fingerprint; "" while the newest is younger than two seconds."""
+def files_state(main: Path, *beside: Path) -> str:
+    """Which file a store's ``main`` is, its size and times, and those of the files beside it, as one fingerprint; ""
+    while the newest is younger than two seconds.
+
+    The time of the last change of the main file's facts is among them: nobody can set that back. SQLite changes facts
+    of the files beside when root opens them.
+    """
     facts: list[object] = []
-    for path in paths:
+    for path in (main, *beside):
         try:
             found = path.stat()
         except OSError:
+            found = None
+        if found is None or not found.st_size:  # an empty WAL comes and goes whenever somebody looks
             facts.append(None)
             continue
-        if abs(time.time() - found.st_mtime) < _SETTLED_SECONDS:
+        times = found.st_mtime_ns, found.st_ctime_ns if path == main else 0
+        if any(abs(time.time_ns() - one) < _SETTLED_SECONDS * 1e9 for one in times):
             return ""
-        facts.append((found.st_ino, found.st_size, found.st_mtime_ns))
+        facts.append((found.st_dev, found.st_ino, found.st_size, *times))
     return fingerprint(*facts)
+
+
+def disk_size(path: Path) -> int | None:
+    """Bytes of a file with its write-ahead log; None of a folder, or where it is gone."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    wal = path.with_name(f"{path.name}-wal")
+    return None if stat.S_ISDIR(facts.st_mode) else facts.st_size + (wal.stat().st_size if wal.is_file() else 0)
 
 
 def used(session_id: object, version: object, updated: object) -> tuple[str, str, int]:
@@ -144,6 +163,10 @@ class Store(ABC):
         """The ids of all sessions, newest first, without reading more of their rows than that takes."""
         return [row["id"] for row in self.sessions()]
 
+    def sizes(self) -> Mapping[Any, int]:
+        """About how many characters the rows of sessions have, by id, as far as that is known without reading them."""
+        return {}
+
     def last_used(self) -> list[tuple[str, str, int]]:
         """Of every session its id, the version it names ("" = none) and when it was last changed (ms), newest first."""
         return [used(row["id"], row.get("version"), row.get("time_updated")) for row in self.sessions()]
@@ -152,10 +175,13 @@ class Store(ABC):
         """All rows of one session, with what is known of its models. Raises ``StoreError`` ("no-session") where the
         store has no such session."""
         rows = self.stored(session_id)
-        known = self.configuration.models(rows.session, rows.projects) if self.configuration else NOTHING
-        if self.input is not None:
-            known = replace(known, input=self.input)
+        known = self.models(rows.session, rows.projects)
         return rows if known is NOTHING else replace(rows, models=known)
+
+    def models(self, session: Row, projects: list[Row]) -> Models:
+        """What is known now of the models of a session with these rows, from outside the store's files."""
+        known = self.configuration.models(session, projects) if self.configuration else NOTHING
+        return known if self.input is None else replace(known, input=self.input)
 
     @abstractmethod
     def stored(self, session_id: str) -> SessionRows:
@@ -164,6 +190,10 @@ class Store(ABC):
     @abstractmethod
     def mark(self) -> Mark:
         """The present state, for a later ``changed_since``."""
+
+    def mark_of(self, session_id: Any) -> str:
+        """What ``mark`` says of one session, "" where the store tells it of all at once only."""
+        return ""
 
     @abstractmethod
     def row(self, table: str, key: Mapping[str, Any]) -> Row | None:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from sessions_app.domain.repair import RowChange
 
@@ -51,6 +51,9 @@ class StoreError(Exception):
         self.path = path
         self.words = words
         self.next_step = next_step
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, self.path, self.words, self.next_step)  # else it could not leave its process
 
 
 def real_place(path: Path) -> Path:

@@ -28,12 +28,12 @@ type Values = Collection[str]
 _ANY: Values = ()
 _EVERYWHERE = ("list", "page")
 _TABLES = tuple(Message.Table.values)
-_PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "repaired"), _ANY)
+_PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "outcome"), _ANY)
 _WISH = {"finding": _ANY, "rule": REGISTRY, "safety": LEVELS}
 
 ASKED: Mapping[str, Mapping[str, Values]] = {
     "search": {"q": _ANY, "from": _ANY},
-    "session": {**_PLACE, "history": _TABLES, "order": ORDERS},
+    "session": {**_PLACE, "history": _TABLES, "order": ORDERS, "index": ("all",)},
     "session-markdown": {"history": _TABLES},
     "payload": {
         **dict.fromkeys(("target", "message", "download"), _ANY),
@@ -47,7 +47,8 @@ ASKED: Mapping[str, Mapping[str, Values]] = {
     "part-body": {"show": _ANY, "lines": _ANY},
     "part-raw": {"download": ("1",)},
     "locate": {"session": _ANY},
-    "repairs": {"q": _ANY, "state": tuple(Repair.State.values), "rule": REGISTRY},
+    "help": {"q": _ANY},
+    "repairs": {"q": _ANY, "state": tuple(Repair.State.values), "rule": REGISTRY, "actor": _ANY, "since": _ANY},
     "bulk": {"preset": tuple(PRESETS)},
 }
 """Pages by the name of their address: parameters, each with all that it can be. The list of sessions says itself

@@ -11,20 +11,23 @@ from sessions_app.selectors.filterfields import SORTS
 from sessions_app.selectors.filters import SessionFilter
 
 COLUMNS: dict[str, tuple[str, str, str]] = {
-    "source": ("Source", "", ""),
-    "project": ("Project", "", ""),
-    "model": ("Model", "", ""),
-    "rejected": ("Rejected by", "", "wide-only"),
-    "findings": ("Findings", "-findings", "number"),
-    "parts": ("Parts", "-parts", "number"),
-    "size": ("Size", "-size", "number wide-only"),
-    "created": ("Created", "", ""),
-    "updated": ("Updated", "-updated", ""),
-    "repaired": ("Last repair", "", ""),
+    "repair": ("Repair", "", "col-repair"),
+    "rejected": ("Refused by", "", "col-refused"),
+    "model": ("Model", "", "col-model"),
+    "source": ("Store", "", "col-store"),
+    "project": ("Project", "", "col-model"),
+    "directory": ("Directory", "", "col-model"),
+    "id": ("Id", "", "col-model"),
+    "findings": ("Faults", "-findings", "number col-number"),
+    "parts": ("Parts", "-parts", "number col-number"),
+    "size": ("Size", "-size", "number col-number"),
+    "created": ("Created", "", "number col-when"),
+    "updated": ("Updated", "-updated", "number col-when"),
+    "repaired": ("Last repair", "", "number col-when"),
 }
-"""Key -> (word, first order, classes), in the order they stand; health and title are always there."""
+"""Key -> (word, first order, classes), in the order they stand; state, title and what is wrong are always there."""
 
-USUAL = ("model", "rejected", "findings", "parts", "size", "updated")
+USUAL = ("repair", "rejected", "model", "source", "parts", "updated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,17 @@ def reader_columns(request: HttpRequest) -> tuple[str, ...]:
     return chosen_columns(request.COOKIES.get("suture_columns", "").split(".")) or USUAL
 
 
+def sorted_shown(shown: tuple[str, ...], wanted: SessionFilter) -> tuple[str, ...]:
+    """With the column that the list is sorted by, which says so."""
+    by = wanted["sort"].lstrip("-")
+    return chosen_columns(
+        (*shown, *(name for name, (_, first, _) in COLUMNS.items() if first.lstrip("-") == by and by))
+    )
+
+
 def column_heads(wanted: SessionFilter, shown: Iterable[str], tail: str) -> list[Column]:
-    heads = [("Health", "health", ""), ("Session", "title", ""), *(COLUMNS[name] for name in shown)]
+    fixed = (("State", "health", "col-state"), ("Session", "title", "col-title"), ("What is wrong", "", ""))
+    heads = [*fixed, *(COLUMNS[name] for name in shown)]
     return [_head(wanted, *head, tail) for head in heads]
 
 

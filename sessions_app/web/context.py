@@ -15,11 +15,13 @@ HTMX = json.dumps(
         "allowScriptTags": False,
         "selfRequestsOnly": True,
         "historyCacheSize": 0,
+        "refreshOnHistoryMiss": True,
         "scrollBehavior": "instant",
     },
     separators=(",", ":"),
 )
-"""htmx's settings: nothing that the strict policy forbids, and no transcript in the browser's storage."""
+"""htmx's settings: nothing that the strict policy forbids, and no transcript in the browser's storage;
+going back loads the page, whose scripts start anew."""
 
 THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
 SHORTCUTS = {"on": "On", "alt": "Only with Alt", "off": "Off"}

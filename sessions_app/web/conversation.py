@@ -10,16 +10,14 @@ TEXT_LIMIT = 20_000
 """Characters of one text that take part in the comparison."""
 
 
-def conversation(body: dict[str, Any] | None) -> list[list[str]]:
+def conversation(body: dict[str, Any] | None) -> list[str]:
     """Every message as its role and what it says, without positions, so that a removal changes only what it removes."""
-    return [list(_message(message)) for message in sent_messages(body)]
+    return ["\n".join(_message(message)) for message in sent_messages(body)]
 
 
-def payload(body: dict[str, Any] | None) -> list[list[str]]:
+def payload(body: dict[str, Any] | None) -> list[str]:
     """Every message as JSON, in the order in which they are sent."""
-    return [
-        json.dumps(message, ensure_ascii=False, indent=2, default=repr).split("\n") for message in sent_messages(body)
-    ]
+    return [json.dumps(message, ensure_ascii=False, indent=2, default=repr) for message in sent_messages(body)]
 
 
 def sent_messages(body: dict[str, Any] | None) -> list[Any]:
@@ -86,11 +84,15 @@ def _block(block: Any) -> Iterator[str]:
 
 def _text(text: str) -> Iterator[str]:
     shown = text[:TEXT_LIMIT]
-    yield from (f"  {line}" for line in shown.split("\n"))
+    yield _indented(shown)
     if len(text) > TEXT_LIMIT:
         yield f"  … {len(text):,} characters in all"
 
 
 def _json(value: Any) -> Iterator[str]:
     text = json.dumps(value, ensure_ascii=False, indent=2, default=repr)
-    yield from (f"  {line}" for line in text[:TEXT_LIMIT].split("\n"))
+    yield _indented(text[:TEXT_LIMIT])
+
+
+def _indented(text: str) -> str:
+    return "  " + text.replace("\n", "\n  ")

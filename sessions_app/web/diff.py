@@ -6,8 +6,11 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from django.utils.html import escape
@@ -30,8 +33,8 @@ WORD_LIMIT = 600
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a two-column diff. ``left`` and ``right`` are escaped; ``kind`` is same, removed, added, changed or
-    gap."""
+    """A row of a two-column diff; ``kind`` is same, removed, added, changed or gap. In a ``Diff``, ``left`` and
+    ``right`` are escaped."""
 
     kind: str
     left: str = ""
@@ -64,33 +67,86 @@ class Diff:
     cut: int
     """Lines left out at the end."""
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return 1_000 + sum(200 + len(line.left) + len(line.right) for line in self.lines)
+
 
 def text_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
-    lines = list(_lines(before, after))
-    return Diff(title, what, tuple(lines[:LINES]), max(0, len(lines) - LINES))
+    return _diff(title, what, _lines(before, after))
 
 
-type Block = list[str]
-"""Lines that belong together: a message, a row."""
+def block_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
+    """A diff of long texts that stays quick: whole blocks (a message, a row) are compared first, lines only where
+    blocks differ."""
+    return _diff(title, what, _block_lines(before, after))
 
 
-def block_diff(title: str, what: str, before: list[Block], after: list[Block]) -> Diff:
-    """A diff of long texts that stays quick: whole blocks are compared first, lines only where blocks differ."""
-    lines = list(_block_lines(before, after))
-    return Diff(title, what, tuple(lines[:LINES]), max(0, len(lines) - LINES))
+def _diff(title: str, what: str, lines: Iterator[Line]) -> Diff:
+    """The first of these lines made ready to be shown; the others are counted."""
+    shown = tuple(_shown(line) for line in islice(lines, LINES))
+    return Diff(title, what, shown, sum(1 for _ in lines))
 
 
-def _block_lines(before: list[Block], after: list[Block]) -> Iterator[Line]:
-    old, new = ["\n".join(block) for block in before], ["\n".join(block) for block in after]
-    steps = difflib.SequenceMatcher(None, old, new).get_opcodes()
+def _shown(line: Line) -> Line:
+    """A line of plain texts, cleaned and escaped, with what differs marked."""
+    if line.kind == "gap":
+        return line
+    left, right = _clean(line.left), _clean(line.right)
+    if line.kind == "changed":
+        return Line(line.kind, *_words(left, right))
+    return Line(line.kind, SafeString(escape(left)), SafeString(escape(right)))
+
+
+type Step = tuple[str, int, int, int, int]
+"""As ``difflib`` has it: what is done, and to which of the old and the new."""
+
+
+def _block_lines(before: list[str], after: list[str]) -> Iterator[Line]:
+    steps = _steps(before, after)
     if len(steps) == 1 and steps[0][0] == "equal":
         return
     for number, (kind, a1, a2, b1, b2) in enumerate(paced(steps)):
-        gone = [line for block in before[a1:a2] for line in block]
+        gone = [line for block in before[a1:a2] for line in block.split("\n")]
         if kind == "equal":
             yield from _unchanged(gone, CONTEXT if number else 0, CONTEXT if number < len(steps) - 1 else 0)
         else:
-            yield from _lines(gone, [line for block in after[b1:b2] for line in block])
+            yield from _lines(gone, [line for block in after[b1:b2] for line in block.split("\n")])
+
+
+def _steps(old: list[str], new: list[str]) -> list[Step]:
+    """What makes the new out of the old. What stands once in both, in the same order, stays; only what lies between
+    two of those is compared, so that it takes no longer where much is changed."""
+    single = _single(new)
+    anchors = [(a, single[text]) for text, a in sorted(_single(old).items(), key=itemgetter(1)) if text in single]
+    steps: list[Step] = []
+    i = j = 0
+    for a, b in (*anchors, (len(old), len(new))):
+        if b < j:
+            continue  # it was moved
+        matcher = difflib.SequenceMatcher(None, old[i:a], new[j:b])
+        found = [(kind, i + a1, i + a2, j + b1, j + b2) for kind, a1, a2, b1, b2 in matcher.get_opcodes()]
+        for step in (*found, ("equal", a, min(a + 1, len(old)), b, min(b + 1, len(new)))):
+            _append(steps, step)
+        i, j = a + 1, b + 1
+    return steps
+
+
+def _single(texts: list[str]) -> dict[str, int]:
+    """Where the texts stand that are there once."""
+    count = Counter(texts)
+    return {text: place for place, text in enumerate(texts) if count[text] == 1}
+
+
+def _append(steps: list[Step], step: Step) -> None:
+    """One more step, as a part of the last one where that does the same."""
+    kind, a1, a2, b1, b2 = step
+    if a1 == a2 and b1 == b2:
+        return
+    if steps and steps[-1][0] == kind:
+        _, a1, _, b1, _ = steps.pop()
+    steps.append((kind, a1, a2, b1, b2))
 
 
 def _unchanged(lines: list[str], head: int, tail: int) -> Iterator[Line]:
@@ -104,8 +160,7 @@ def _unchanged(lines: list[str], head: int, tail: int) -> Iterator[Line]:
 
 
 def _same(line: str) -> Line:
-    text = escape(_clean(line))
-    return Line("same", text, text)
+    return Line("same", line, line)
 
 
 def row_change_diff(change: RowChange) -> Diff:
@@ -166,12 +221,12 @@ def _groups(matcher: difflib.SequenceMatcher[str], length: int) -> Iterator[list
 
 def _replaced(gone: list[str], come: list[str]) -> Iterator[Line]:
     for left, right in paced(zip(gone, come, strict=False)):
-        yield Line("changed", *_words(_clean(left), _clean(right)))
+        yield Line("changed", left, right)
     paired = min(len(gone), len(come))
     for line in gone[paired:]:
-        yield Line("removed", left=SafeString(escape(_clean(line))))
+        yield Line("removed", left=line)
     for line in come[paired:]:
-        yield Line("added", right=SafeString(escape(_clean(line))))
+        yield Line("added", right=line)
 
 
 def _words(left: str, right: str) -> tuple[SafeString, SafeString]:

@@ -1,14 +1,14 @@
-"""A finding as a card: what is wrong, who rejects it with which words, why, and what can be done."""
+"""A finding as a card: what is wrong, who refuses it with which words, why, and what can be done."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.domain.rules.lastcall import CODE
 from sessions_app.models import Verdict
-from sessions_app.ruletexts import rule_texts, rule_title
+from sessions_app.ruletexts import rule_texts
 from sessions_app.selectors.lastcall import LastCall
 from sessions_app.selectors.outline import Ignored
 from sessions_app.selectors.timeline import Fault
@@ -34,7 +34,9 @@ class Reaction:
 class FindingCard:
     key: str
     rule: str
-    title: str
+    line: str
+    place: str
+    names: Mapping[str, str]
     severity: present.Look
     mark: present.Look
     summary: str
@@ -52,7 +54,7 @@ class FindingCard:
 
     @property
     def because_of_it(self) -> tuple[Reaction, ...]:
-        """Protocols that reject the session at this finding, its own target first."""
+        """Protocols that refuse the session at this finding, its own target first."""
         return tuple(item for item in self.reactions if item.error)
 
     @property
@@ -60,8 +62,8 @@ class FindingCard:
         return tuple(item for item in self.reactions if item.look is ACCEPTS)
 
     @property
-    def rejecting_otherwise(self) -> tuple[Reaction, ...]:
-        return tuple(item for item in self.reactions if item.look is REJECTS_OTHERWISE and not item.error)
+    def refusing_otherwise(self) -> tuple[Reaction, ...]:
+        return tuple(item for item in self.reactions if item.look is REFUSES_OTHERWISE and not item.error)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -77,9 +79,9 @@ class FindingCard:
         return self.safety in ("safe", "lossy")
 
 
-REJECTS = present.Look("blocked", "Rejects", "blocked")
-REJECTS_OTHERWISE = present.Look("blocked", "Rejects, for another reason", "unknown")
-WARNS = present.Look("risk", "May reject", "risk")
+REFUSES = present.Look("blocked", "Refuses", "blocked")
+REFUSES_OTHERWISE = present.Look("blocked", "Refuses, for another reason", "unknown")
+WARNS = present.Look("risk", "May refuse", "risk")
 FAILED_LAST = present.Look("risk", "Refused the last call, not for the history", "unknown")
 REFUSED_LAST = present.Look("blocked", "Refused the last call", "blocked")
 ACCEPTS = present.Look("healthy", "Accepts", "healthy")
@@ -116,7 +118,7 @@ def _answer(verdict: Verdict, payload_url: str, last_call: LastCall | None) -> A
     errors = [str(violation["error"]) for violation in verdict.violations[:ANSWER_WORDS]]
     words = (*([verdict.refusal] if verdict.refusal else []), *errors)
     more = max(0, len(verdict.violations) - ANSWER_WORDS)
-    return Answer(verdict.protocol, url, verdict.own, (REJECTS,), words, more)
+    return Answer(verdict.protocol, url, verdict.own, (REFUSES,), words, more)
 
 
 def finding_cards(
@@ -134,7 +136,9 @@ def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed, refused: 
     return FindingCard(
         key=fault.key,
         rule=fault.rule,
-        title=rule_title(fault.rule),
+        line=fault.line,
+        place=fault.place,
+        names=fault.names,
         severity=present.SEVERITY.get(fault.severity, present.UNKNOWN),
         mark=present.mark(fault.rule, fault.severity),
         summary=fault.summary,
@@ -156,7 +160,7 @@ def _reaction(fault: Fault, verdict: Verdict, claimed: Claimed, refused: bool) -
     """``refused``: the own provider said no to the last call."""
     if verdict.own and fault.said:
         return Reaction(verdict.protocol, REFUSED_LAST, fault.said, certainty="stored in the session", own=True)
-    for look, violations in ((REJECTS, verdict.violations), (WARNS, verdict.warnings)):
+    for look, violations in ((REFUSES, verdict.violations), (WARNS, verdict.warnings)):
         for violation in violations:
             if _concerns(fault, violation, claimed):
                 return Reaction(
@@ -168,9 +172,9 @@ def _reaction(fault: Fault, verdict: Verdict, claimed: Claimed, refused: bool) -
                     verdict.own,
                 )
     if verdict.refusal:
-        return Reaction(verdict.protocol, REJECTS, verdict.refusal, own=verdict.own)
+        return Reaction(verdict.protocol, REFUSES, verdict.refusal, own=verdict.own)
     takes = verdict.accepted and not (verdict.own and refused)
-    return Reaction(verdict.protocol, ACCEPTS if takes else REJECTS_OTHERWISE, own=verdict.own)
+    return Reaction(verdict.protocol, ACCEPTS if takes else REFUSES_OTHERWISE, own=verdict.own)
 
 
 def _concerns(fault: Fault, violation: dict[str, Any], claimed: Claimed) -> bool:

@@ -36,8 +36,9 @@ type Keys = tuple[tuple[tuple[str, ...], str], ...]
 KEYS: tuple[Keys, ...] = (
     (
         (("/",), "search"),
+        (("g", "o"), "overview"),
         (("g", "s"), "sessions"),
-        (("g", "i"), "sources"),
+        (("g", "i"), "stores"),
         (("g", "r"), "repairs"),
         (("g", "e"), "error text"),
         (("?",), "this page"),

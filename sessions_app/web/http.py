@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate
+from urllib.parse import urlsplit, urlunsplit
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -104,9 +105,21 @@ def whole(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 15 else None
 
 
+def wanted_next(request: HttpRequest) -> str:
+    """The form's ``next`` where that is a page of this site, else ""."""
+    wanted = request.POST.get("next", "")
+    here = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if wanted and here else ""
+
+
 def back_to(request: HttpRequest, fallback: str, *args: Any) -> HttpResponse:
     """Redirect to the form's ``next`` where that is a page of this site, else to ``fallback``."""
-    wanted = request.POST.get("next", "")
-    if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
-        return redirect(wanted)
-    return redirect(fallback, *args)
+    return redirect(wanted_next(request) or fallback, *(() if wanted_next(request) else args))
+
+
+def told_at(request: HttpRequest, fallback: str, repaired: str) -> str:
+    """The address of the form's ``next``, else ``fallback``, where the outcome of a repair is told."""
+    parts = urlsplit(wanted_next(request) or fallback)
+    query = QueryDict(parts.query, mutable=True)
+    query["outcome"] = repaired
+    return urlunsplit(("", "", parts.path, query.urlencode(), ""))

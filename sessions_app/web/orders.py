@@ -13,12 +13,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from sessions_app.domain import dialects
 from sessions_app.domain.wire.lowered import LoweringError
 from sessions_app.models import Session
-from sessions_app.selectors.orders import Order, OrderRow, repaired_order, sent_order
-from sessions_app.selectors.payloads import NoTarget, chosen_target
-from sessions_app.selectors.rows import session_rows
+from sessions_app.selectors.orders import Order, OrderRow, repaired_order, session_sent_order
+from sessions_app.selectors.payloads import NoTarget
 from sessions_app.selectors.timeline import PartRow
 from sessions_app.services.repair.bench import session_bench
 from sessions_app.services.repair.refusal import RepairRefused
@@ -137,10 +135,9 @@ def order_context(request: HttpRequest, session: Session, order: str, now: datet
 
 
 def _sent(session: Session, context: dict[str, Any]) -> Order:
-    decoded = dialects.decode(session_rows(session))
-    target = chosen_target(decoded, "", "auto")
-    context["target"] = target
-    return sent_order(decoded, target)
+    sent = session_sent_order(session)
+    context["target"] = sent.target
+    return sent.order
 
 
 def _repaired(session: Session, now: datetime, context: dict[str, Any]) -> Order | None:

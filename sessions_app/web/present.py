@@ -47,7 +47,7 @@ SEVERITY: dict[str, Look] = {
 
 SAFETY: dict[str, Look] = {
     "safe": Look("healthy", "Safe", "healthy"),
-    "lossy": Look("risk", "Lossy: drops something", "risk"),
+    "lossy": Look("risk", "Needs a choice: drops something", "risk"),
     "manual": Look("info", "Done by hand", "unknown"),
 }
 
@@ -104,6 +104,8 @@ KIND: dict[str, Look] = {
 }
 
 PROTOCOL = PROTOCOL_WORDS
+PROVIDER = PROTOCOL_WORDS | {"anthropic-messages": "Anthropic", "bedrock-converse": "Bedrock"}
+"""Protocols in a narrow column."""
 
 HISTORY = {V1: "the 1.x client", V2: "the 2.x client"}
 """The histories that one session can hold, by dialect."""
@@ -172,6 +174,11 @@ CERTAINTY = {
     "uncertain": "not certain",
 }
 """How well a provider's words are known."""
+
+
+def counted(number: int, word: str) -> str:
+    """ "1 session", "12 sessions", "1,200 sessions"."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def look(family: str, state: object) -> Look:

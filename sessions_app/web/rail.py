@@ -41,6 +41,7 @@ class Rail:
 
 
 def fault_rail(outline: Outline, window: Window) -> Rail:
+    """The strip of a session; ``window`` is what is on the page."""
     scale = 100 / max(outline.parts, 1)
     step = max(1, -(-len(outline.turns) // BANDS))
     starts = [turn.first * scale for turn in outline.turns[::step]] + [100.0]

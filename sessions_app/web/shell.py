@@ -113,19 +113,19 @@ def _verdict_words(detail: SessionDetail) -> list[str]:
     if own is None:
         return [_others(detail.verdicts)]
     name = present.PROTOCOL.get(own.protocol, own.protocol)
-    return [f"{name} {'accepts' if own.accepted else 'will reject'} the next message.", _others(detail.verdicts)]
+    return [f"{name} {'accepts' if own.accepted else 'refuses'} the next message.", _others(detail.verdicts)]
 
 
 def _others(verdicts: tuple[Verdict, ...]) -> str:
     if len(verdicts) < 2:
         return ""
-    rejecting = [
+    refusing = [
         present.PROTOCOL.get(verdict.protocol, verdict.protocol)
         for verdict in verdicts
         if not (verdict.accepted or verdict.own)
     ]
-    if not rejecting:
+    if not refusing:
         return "The other protocols accept it."
-    names = rejecting[0] if len(rejecting) == 1 else f"{', '.join(rejecting[:-1])} and {rejecting[-1]}"
+    names = refusing[0] if len(refusing) == 1 else f"{', '.join(refusing[:-1])} and {refusing[-1]}"
     refused = any(verdict.own and not verdict.accepted for verdict in verdicts)
-    return f"{names} would reject it{' too' if refused else ''}."
+    return f"{names} would refuse it{' too' if refused else ''}."

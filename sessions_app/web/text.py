@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers.data import JsonLexer
 
-from sessions_app.domain.secrets import SECRET, masked
+from sessions_app.domain.secrets import SECRET, masked, may_hold_secret
+
+from .markup import escape
 
 __all__ = [
     "has_ansi",
@@ -35,11 +36,15 @@ def has_ansi(text: str) -> bool:
 
 def plain(text: str) -> str:
     """``text`` without terminal colours; other control characters become visible."""
-    return _CONTROL.sub("\ufffd", _ANSI.sub("", text).replace("\r\n", "\n"))
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def masked_html(text: str) -> SafeString:
     """Escaped text; what looks like a key is masked and marked."""
+    if not may_hold_secret(text):
+        return escape(text)
     pieces: list[str] = []
     at = 0
     for found in SECRET.finditer(text):

@@ -96,7 +96,7 @@ def markdown(session: Session, detail: SessionDetail, outline: Outline) -> Itera
     while start < outline.parts:
         window = timeline_window(session, outline, since=start, limit=WINDOW)
         for turn in window.turns:
-            yield from _turn(turn)
+            yield "".join(_turn(turn))
         if window.end <= start:
             break
         start = window.end
@@ -128,7 +128,8 @@ def _message(message: MessageBlock) -> Iterator[str]:
 def _fenced(text: Text) -> str:
     """Text of a transcript stays text: a fence longer than any inside it."""
     inside = masked(text.text)
-    fence = "`" * max(3, *(len(found) + 1 for found in _FENCE.findall(inside)), 3)
+    longest = max(map(len, _FENCE.findall(inside)), default=2) if "```" in inside else 2
+    fence = "`" * (longest + 1)
     more = f"\n({text.cut:,} more characters are left out)\n" if text.cut > 0 else ""
     return f"\n{f'{text.label}:' if text.label else ''}\n{fence}\n{inside}\n{fence}\n{more}"
 

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from sessions_app.selectors.timeline import TurnHead
 
-LISTED = 600
+LISTED = 120
 """Turns that are named at most: each is a line of the index and one of the jump box."""
+MOST_LISTED = 2_000
+"""The same where somebody asks for all."""
 
 
 def listed_turns(turns: Sequence[TurnHead], start: int, most: int = LISTED) -> Sequence[TurnHead]:

@@ -12,6 +12,7 @@ from sessions_app.web.views import (
     ignoring,
     lists,
     locate,
+    overview,
     parts,
     payload,
     provider,
@@ -28,7 +29,8 @@ from sessions_app.web.views import (
 app_name = "sessions_app"
 
 _pages: list[URLPattern] = [
-    path("", lists.sessions, name="sessions"),
+    path("", overview.front, name="overview"),
+    path("sessions/", lists.sessions, name="sessions"),
     path("jump/", lists.jump, name="jump"),
     path("views/save/", saved.save, name="view-save"),
     path("views/<int:view_id>/change/", saved.change, name="view-change"),

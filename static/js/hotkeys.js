@@ -28,11 +28,11 @@ function moveRow(step) {
   return true;
 }
 
-function openRow() {
+function peekRow() {
   const row = document.activeElement?.closest?.("[data-row]") ?? document.querySelector("[data-row][data-current]");
-  const more = row?.querySelector("details");
-  if (!more) return false;
-  more.open = !more.open;
+  const link = row?.querySelector("[data-peek]");
+  if (!link) return false;
+  link.click();
   return true;
 }
 
@@ -60,7 +60,7 @@ function handle(key) {
     if (key === "j" || key === "ArrowDown") return moveRow(1);
     if (key === "k" || key === "ArrowUp") return moveRow(-1);
     if (key === "x") return toggleRow();
-    if (key === "o") return openRow();
+    if (key === "o" || (key === " " && document.activeElement?.matches?.("[data-row-link], [data-peek]"))) return peekRow();
   }
   return press(key);
 }

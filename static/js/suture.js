@@ -4,11 +4,15 @@ import { startCopy } from "./copy.js";
 import { startHotkeys } from "./hotkeys.js";
 import { startSelection } from "./selection.js";
 import { startTimeline } from "./timeline.js";
+import { startPeek } from "./peek.js";
 import { startSwaps } from "./swaps.js";
+import { startTimes } from "./times.js";
 
 document.documentElement.classList.add("js");
 startCopy();
 startSelection();
 startHotkeys();
 startTimeline();
+startPeek();
 startSwaps();
+startTimes();

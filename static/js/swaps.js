@@ -32,7 +32,15 @@ function sayProgress() {
   region.textContent = `${now * 25} % done`;
 }
 
+// What came of an action is read first, wherever the page was scrolled to.
+function sayOutcome(region) {
+  const words = region?.querySelector?.("#outcome-words");
+  words?.focus({ preventScroll: true });
+  return Boolean(words);
+}
+
 export function startSwaps() {
+  sayOutcome(document);
   if (document.querySelector("#progress[hx-get]")) sayProgress();
   const body = document.body;
   let anchor = null;
@@ -64,6 +72,7 @@ export function startSwaps() {
       return;
     }
     const region = event.detail.elt;
+    if (sayOutcome(region)) return;
     if (!document.activeElement || document.activeElement === document.body) {
       region?.querySelector?.("[data-focus]")?.focus({ preventScroll: true });
     }

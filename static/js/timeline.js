@@ -9,8 +9,7 @@ function place() {
 }
 
 function follow() {
-  const links = new Map([...document.querySelectorAll(".turn-index a[data-turn]")].map((link) => [link.dataset.turn, link]));
-  if (!links.size) return;
+  if (!document.querySelector(".turn-index a[data-turn]")) return;
   const index = document.querySelector(".turn-index");
   let pausedUntil = 0;
   index.addEventListener("wheel", () => (pausedUntil = Date.now() + 750), { passive: true });
@@ -18,12 +17,14 @@ function follow() {
   const show = () => {
     const first = [...seen].sort((a, b) => a - b)[0];
     if (first === undefined) return;
-    for (const [turn, link] of links) {
-      if (turn === String(first)) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
+    let link = null;
+    for (const other of index.querySelectorAll("a[data-turn]")) {
+      const here = other.dataset.turn === String(first);
+      if (here) other.setAttribute("aria-current", "true");
+      else other.removeAttribute("aria-current");
+      if (here) link = other;
     }
-    if (Date.now() > pausedUntil) {
-      const link = links.get(String(first));
+    if (link && Date.now() > pausedUntil) {
       const box = index.getBoundingClientRect();
       const spot = link.getBoundingClientRect();
       if (spot.top < box.top) index.scrollTop -= box.top - spot.top + 8;
@@ -51,6 +52,36 @@ function follow() {
   document.addEventListener("htmx:afterSettle", watch);
 }
 
+// The lines of the index around the window, where they are not there.
+function listed(shown) {
+  const turn = shown.querySelector(".turn[data-turn]")?.dataset.turn;
+  if (!turn || document.querySelector(`.turn-index a[data-turn="${turn}"]`)) return;
+  const asked = new URLSearchParams(location.search);
+  for (const name of ["fault", "at"]) asked.delete(name);
+  asked.set("from", shown.dataset.start);
+  htmx.ajax("GET", `?${asked}`, { target: "#turn-lines", swap: "innerHTML" });
+}
+
+// After a step to another fault: its line, the window on the rail and the turn of the jump box.
+function stepped() {
+  const shown = document.getElementById("conversation");
+  if (!shown || shown.dataset.stepped !== "") return;
+  shown.dataset.stepped = "done";
+  document.querySelector(".timeline").dataset.asked = "yes";
+  for (const line of document.querySelectorAll(".faults a[data-fault]")) {
+    if (line.dataset.fault === shown.dataset.fault) line.setAttribute("aria-current", "true");
+    else line.removeAttribute("aria-current");
+  }
+  const rail = document.querySelector(".rail .window");
+  rail?.setAttribute("y", `${shown.dataset.railY}%`);
+  rail?.setAttribute("height", `${shown.dataset.railHeight}%`);
+  const box = document.getElementById("turn-select");
+  const turn = [...(box?.options ?? [])].findLast((option) => Number(option.value) <= Number(shown.dataset.start));
+  if (turn) box.value = turn.value;
+  listed(shown);
+  place();
+}
+
 // In the search box Enter goes to the next place (the form), Shift+Enter to the one before.
 function stepBack() {
   document.getElementById("find")?.addEventListener("keydown", (event) => {
@@ -68,4 +99,5 @@ export function startTimeline() {
   // Browsers look for the address's fragment until the page has loaded, and drop the focus when they find it.
   window.addEventListener("load", () => setTimeout(place));
   follow();
+  document.addEventListener("htmx:afterSettle", stepped);
 }

@@ -276,3 +276,23 @@ def test_what_is_left_over_is_named_at_the_next_start_and_a_lease_ends_where_nob
     assert jobs_abandoned(RepairBatch, now) == []
     assert jobs_abandoned(RepairBatch, now, alone=True) == [batch]
     assert run(batch).repaired == 4
+
+
+def test_what_the_last_scan_found_clean_is_neither_read_nor_planned_unless_it_was_written_to(
+    source: Source, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, asked = bulkrun.repair_apply, []
+
+    def noted(**options: object) -> Repair:
+        asked.append(options["session"])
+        return real(**options)
+
+    monkeypatch.setattr(bulkrun, "repair_apply", noted)
+    clean = list(Session.objects.exclude(health="blocked"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE part SET time_updated = 9 WHERE session_id = ?", (clean[0].stored_id,))
+
+    batch = run(started())
+
+    assert (batch.repaired, batch.skipped) == (4, 2)
+    assert clean[0] in asked and clean[1] not in asked and len(asked) == 5

@@ -78,7 +78,7 @@ def test_the_client_goes_on_from_turns_that_the_processor_wrote(opencode: Client
         good = [reply(*text("I look"), *call("call_9"), reason="tool-calls"), reply(*text("found it"))]
         world = World([failing, *good], store=store, every=0)  # type: ignore[arg-type]
         world.target = make_target("fake", "fake-1")
-        world.now = time.time_ns() // 1_000_000
+        world.now = time.time_ns() // 1_000_000 - 60_000  # past, with the waits that it only counts
         world.ask("look")
 
     run = opencode.go_on(session)

@@ -20,8 +20,7 @@ import pytest
 
 from sessions_app.domain.rowdoc import rows_hash
 from sessions_app.domain.wish import Wish
-from sessions_app.services.repair.files import file_repair
-from sessions_app.services.repair.undo import entry_undo
+from sessions_app.services.repair.files import entry_undo, file_repair
 from sessions_app.services.repair.write import journal
 from sessions_app.stores import open_store
 from sessions_app.stores.sqlite import quick_check

@@ -24,8 +24,8 @@ SUMMARY = Answer((*chat_text("## Goal\n", "List files."), *chat_end()))
 def _no_database(request, monkeypatch) -> None:
     """As on a machine where Suture never served, unless the test asks for a database."""
     if request.node.get_closest_marker("django_db") is None:
-        for command in ("probe", "undo"):
-            monkeypatch.setattr(f"sessions_app.management.commands.{command}.database_is_there", lambda: False)
+        for command, there in (("probe", "database_is_there"), ("undo", "database_may_be_there")):
+            monkeypatch.setattr(f"sessions_app.management.commands.{command}.{there}", lambda: False)
 
 
 @pytest.fixture

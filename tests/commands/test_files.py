@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(autouse=True)
 def _no_database(monkeypatch):
     """As on a machine where Suture never served: undo has the journal alone."""
-    monkeypatch.setattr("sessions_app.management.commands.undo.database_is_there", lambda: False)
+    monkeypatch.setattr("sessions_app.management.commands.undo.database_may_be_there", lambda: False)
 
 
 def content(path: Path | str) -> dict[str, list[tuple]]:

@@ -36,7 +36,7 @@ def test_a_session_that_suture_fails_on_costs_no_other(suture, tmp_path: Path, m
     def fails(*_: object, **__: object) -> None:
         raise TypeError("odd")
 
-    monkeypatch.setattr("sessions_app.management.commands.scan.as_document", fails)
+    monkeypatch.setattr("sessions_app.services.filescan.as_document", fails)
 
     found = suture("scan", copied("dup_id_slow", tmp_path), "--json")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.utils import timezone
 
 from sessions_app.models import Session, Source
-from sessions_app.services.importing import import_run, source_attach
+from sessions_app.services.importing import import_run, source_attach, source_sync
 from tests.paths import CORPUS
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -28,6 +28,13 @@ def attached(path: Path) -> Source:
         pass
     source.refresh_from_db()
     return source
+
+
+def synced(source: Source) -> None:
+    """What changed in its file is read."""
+    job = source_sync(source=source, actor="test", now=timezone.now())
+    while import_run(job_id=job.pk, clock=timezone.now):
+        pass
 
 
 def session_of(name: str, folder: Path) -> Session:

@@ -12,8 +12,9 @@ import pytest
 
 from sessions_app import stores
 from sessions_app.domain import dialects
+from sessions_app.domain.handback import redact
 from sessions_app.domain.handback.masking import Masker
-from sessions_app.domain.handback.redact import bundle, redacted
+from sessions_app.domain.handback.redact import redacted
 from sessions_app.domain.protocols.media import sniff
 from sessions_app.domain.rowdoc import parse, parse_value
 from sessions_app.domain.scan import scan
@@ -24,6 +25,10 @@ from tests.paths import CASES, CORPUS
 
 NAMES = sorted(path.name for path in CORPUS.glob("*.db"))
 SECRET = "sk-ant-api03-AbCdEf0123456789"
+
+
+def bundle(rows: Any, made_by: dict[str, str]) -> str:
+    return "".join(redact.bundle(rows, made_by))
 
 
 def rows_of(path: Path) -> Any:

@@ -284,7 +284,7 @@ def test_the_store_page_says_why_a_session_is_hidden_and_the_relink_page_repairs
     assert "time_archived" in preview and "project_id" in preview
     assert wrong.status_code == 422
     repair = Repair.objects.get()
-    assert done.url.endswith(f"?repaired={repair.public_id}")
+    assert done.url.endswith(f"?outcome={repair.public_id}")
     assert Session.objects.get(pk=session.pk).findings.filter(rule__startswith="hidden-").count() == 0
 
 

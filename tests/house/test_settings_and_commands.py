@@ -47,7 +47,7 @@ def headings(page: str) -> list[str]:
 
 def test_every_setting_has_a_heading_and_every_heading_a_setting():
     read = set(re.findall(r'env\.\w+\(\s*"(SUTURE_\w+)"', (ROOT / "sessions_app" / "settings.py").read_text()))
-    read |= set(re.findall(r'directory\("(SUTURE_\w+)"', (ROOT / "sessions_app" / "env.py").read_text()))
+    read |= set(re.findall(r'(?:directory|integer)\("(SUTURE_\w+)"', (ROOT / "sessions_app" / "env.py").read_text()))
 
     assert sorted(headings("settings.md")) == sorted(read)
 

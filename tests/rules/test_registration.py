@@ -10,7 +10,7 @@ import sessions_app
 from sessions_app.domain.rules import REGISTRY, Context, Finding, find_all, parse_text
 from sessions_app.domain.rules.order_of_repair import ORDER_OF_REPAIR
 from sessions_app.domain.rules.registration import REGISTERED, rule
-from sessions_app.ruletexts import rule_texts, rule_title, rules_page
+from sessions_app.ruletexts import rule_kind, rule_texts, rules_page
 from tests.factories.sessions import KIMI, V1, aborted, finish, start, tool
 
 ROOT = Path(sessions_app.__file__).parent
@@ -60,7 +60,7 @@ def test_a_finding_that_nobody_refuses_and_that_has_no_repair_is_at_risk_and_don
 @pytest.mark.parametrize("code", REGISTRY)
 def test_a_rule_says_what_it_is_who_refuses_it_why_and_what_is_done(code: str) -> None:
     text = rule_texts()[code]
-    for words in (text.title, text.what, text.rejected, text.why, text.repair):
+    for words in (text.kind, text.line, text.what, text.rejected, text.why, text.repair):
         assert words[0].isupper() | words[0].isascii() and len(words) > 7
 
 
@@ -70,22 +70,25 @@ def test_every_text_belongs_to_a_rule() -> None:
 
 
 def test_an_older_finding_of_a_rule_that_is_gone_is_called_by_its_code() -> None:
-    assert rule_title("long-gone") == "long-gone"
-    assert rule_title("stuck-tool") == "A call never ended"
+    assert rule_kind("long-gone") == "long-gone"
+    assert rule_kind("stuck-tool") == "Call that never ended"
 
 
-GOOD = "# Title\n\n## What it is\n\nOne\ntwo.\n\n## Refused by\n\nA\n\n## Why it happens\n\nB\n\n## Repair\n\nC\n"
+SECTIONS = "## What it is\n\nOne\ntwo.\n\n## Refused by\n\nA\n\n## Why it happens\n\nB\n\n## Repair\n\nC\n"
+GOOD = f"# Title\n\nIt broke\n\n{SECTIONS}"
 
 
 def test_a_text_is_read_with_each_section_on_one_line() -> None:
     text = parse_text(GOOD)
-    assert (text.title, text.what, text.rejected, text.why, text.repair) == ("Title", "One two.", "A", "B", "C")
+    assert (text.kind, text.line, text.what, text.rejected, text.why, text.repair) == (
+        *("Title", "It broke", "One two.", "A", "B", "C"),
+    )
 
 
 @pytest.mark.parametrize(
     "broken",
     [
-        GOOD.removeprefix("# Title\n"),
+        GOOD.removeprefix("# Title\n\n"),
         GOOD.replace("## Repair", "## Cure"),
         GOOD.replace("\n\nC\n", "\n"),
         GOOD + "\n## More\n\nD\n",
@@ -95,6 +98,12 @@ def test_a_text_is_read_with_each_section_on_one_line() -> None:
 def test_a_text_without_its_headings_is_refused(broken: str) -> None:
     with pytest.raises(ValueError, match="What it is, Refused by, Why it happens, Repair"):
         parse_text(broken)
+
+
+@pytest.mark.parametrize("line", ["", "It broke.", "{what} broke", "{Tool} " + "broke " * 8, "It broke\nin two", "{"])
+def test_a_line_that_is_none_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="not a line of a rule"):
+        parse_text(GOOD.replace("It broke", line))
 
 
 def test_the_page_of_rules_is_written_from_the_rules() -> None:

@@ -30,7 +30,7 @@ def away(error: Exception) -> Callable[..., Any]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("error", SAID, ids=str)
-@pytest.mark.parametrize("path", ["/", "/repairs/", "/api/v1/sessions", "/admin/", "/sources/"])
+@pytest.mark.parametrize("path", ["/", "/sessions/", "/repairs/", "/api/v1/sessions", "/admin/", "/sources/"])
 def test_a_database_that_is_away_is_503_in_words(visitor: Client, error: Exception, path: str) -> None:
     visitor.raise_request_exception = False
     with connection.execute_wrapper(away(error)):

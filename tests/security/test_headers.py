@@ -10,6 +10,7 @@ pytestmark = pytest.mark.django_db
 
 PAGES = [
     "/",
+    "/sessions/",
     "/sources/",
     "/nothing-here",
     "/sessions/999/",

@@ -20,6 +20,7 @@ from django.test import Client, RequestFactory
 from sessions_app.domain import dialects, planning
 from sessions_app.domain.patience import OutOfTime, go_on, limited, unlimited
 from sessions_app.domain.scan import scan
+from sessions_app.kept import forget_all
 from sessions_app.models import Repair, Session, Source
 from sessions_app.stores import open_store
 from sessions_app.stores.archive import unpack
@@ -80,7 +81,7 @@ ASKED: dict[str, Callable[[Client, Session], Any]] = {
     "scan": lambda visitor, one: visitor.post(f"/sessions/{one.pk}/scan/"),
     "preview": lambda visitor, one: visitor.get(f"/sessions/{one.pk}/repair/"),
     "find": lambda visitor, one: visitor.get(f"/sessions/{one.pk}/?find=the"),
-    "list": lambda visitor, one: visitor.get("/?health=blocked"),
+    "list": lambda visitor, one: visitor.get("/sessions/?health=blocked"),
     "search": lambda visitor, one: visitor.get("/search/?q=the"),
     "locate": lambda visitor, one: visitor.post("/locate/", {"error": "messages.1: tool_use ids must be unique"}),
     "store": lambda visitor, one: visitor.get(f"/sources/{one.source_id}/store/"),
@@ -109,6 +110,7 @@ def test_every_kind_of_request_ends_in_words_where_its_time_runs_out(
     kept = {path.name for path in (data_dir / "uploads").glob("*")}
     for last in {1, count // 3 + 1, 2 * count // 3 + 1}:
         looks.last = last
+        forget_all()
         answer = ASKED[name](visitor, blocked)
 
         assert answer.status_code == 503, (last, count)
@@ -170,7 +172,7 @@ WORK: dict[str, Callable[[Path], Work]] = {
     "decode": lambda folder: partial(dialects.decode, rows()),
     "scan": lambda folder: partial(scan, dialects.decode(rows())),
     "plan": lambda folder: partial(planning.plan, dialects.decode(rows())),
-    "diff": lambda folder: partial(block_diff, "", "", [[str(n)] for n in range(0, 90, 3)], [["0"], ["3", "1"], ["9"]]),
+    "diff": lambda folder: partial(block_diff, "", "", [str(n) for n in range(0, 90, 3)], ["0", "3\n1", "9"]),
     "unpack": lambda folder: partial(unpack, packed(folder), folder / "out"),
     "read a text": lambda folder: partial(open_store, kept(folder)),
     "take in": lambda folder: partial(take_in, io.BytesIO(export(50)), folder / "kept", name="x.json"),
@@ -214,7 +216,7 @@ def test_a_query_of_our_own_is_stopped_while_it_runs(settings: Any) -> None:
             cursor.execute(ENDLESS)
         return HttpResponse("never")
 
-    answer = intime.in_time(endless)(RequestFactory().get("/"))
+    answer = intime.in_time(endless)(RequestFactory().get("/sessions/"))
 
     assert answer.status_code == 503
 
@@ -225,11 +227,11 @@ def test_each_piece_of_a_stream_has_its_own_time(looks: type[Looks]) -> None:
         go_on()
         yield b"two"
 
-    answer = intime.in_time(lambda request: StreamingHttpResponse(pieces()))(RequestFactory().get("/"))
+    answer = intime.in_time(lambda request: StreamingHttpResponse(pieces()))(RequestFactory().get("/sessions/"))
     assert b"".join(answer) == b"onetwo"
 
     looks.last = 1
-    answer = intime.in_time(lambda request: StreamingHttpResponse(pieces()))(RequestFactory().get("/"))
+    answer = intime.in_time(lambda request: StreamingHttpResponse(pieces()))(RequestFactory().get("/sessions/"))
     with pytest.raises(TimeoutError, match="25 seconds"):  # a web server's thread survives no other kind
         list(answer)
 

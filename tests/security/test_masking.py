@@ -14,7 +14,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.utils import timezone
 
-from sessions_app.domain.secrets import SECRET, masked
+from sessions_app.domain.secrets import SECRET, masked, may_hold_secret
 from sessions_app.models import AuditEntry, Part, Scope, Session
 from sessions_app.services.access import token_create
 from tests.factories.corpus import attached
@@ -59,7 +59,7 @@ def addresses(session: Session) -> list[str]:
         f"{one}/export?as=bundle", f"{one}/findings", "/api/v1/sessions", "/api/v1/payloads.ndjson",
         f"/parts/{part.pk}/?download=1", f"/parts/{part.pk}/", f"/sessions/{session.pk}/payload/?download=1",
         f"/sessions/{session.pk}/provider/payload", f"/sessions/{session.pk}/", f"/sessions/{session.pk}/raw/",
-        f"/sessions/{session.pk}/markdown/", f"/sessions/{session.pk}/?print=1", "/", "/search/?text=between",
+        f"/sessions/{session.pk}/markdown/", f"/sessions/{session.pk}/?print=1", "/sessions/", "/search/?text=between",
     ]  # fmt: skip
 
 
@@ -193,3 +193,25 @@ def test_the_admin_masks_for_staff_who_may_not_repair_and_keeps_who_saw_a_key(se
         kept = AuditEntry.objects.filter(action="secret.read", face="admin")
         assert kept.count() == number
         assert page in kept.latest("pk").data["what"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(f"{kind}k{mark}" + "a1B2" * 8 for kind in "spr" for mark in "-_"),
+        *(f"gh{kind}_" + "a1B2" * 8 for kind in "pousr"),
+        *(f"{start}{'a1B2' * 10}" for start in ("github_pat_", "glpat-", "npm_", "hf_", "gsk_", "dop_v1_", "xai-")),
+        *(f"xox{kind}-" + "a1B2" * 8 for kind in "abprs"),
+        *(f"{start}{'A1B2' * 4}" for start in ("AKIA", "ASIA")),
+        "AIza" + "a1B2" * 9,
+        TOKEN,
+        f"eyJ{'a1B2' * 4}.eyJ{'a1B2' * 4}.{'a1B2' * 4}",
+        "https://ann:word@host",
+        PEM,
+        "Bearer " + "a1B2" * 8,
+    ],
+)
+def test_every_kind_of_key_has_a_sign_by_which_it_is_looked_for(key: str) -> None:
+    assert SECRET.search(key)
+    assert may_hold_secret(key)
+    assert masked(key) != key

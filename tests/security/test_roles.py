@@ -92,7 +92,17 @@ LOOK, MEND, KEEP = "view_session", "add_repair", "add_source"
 WEB: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         (
-            *("sessions", "jump", "search", "session", "findings", "payload", "provider", "provider-payload"),
+            *(
+                "overview",
+                "sessions",
+                "jump",
+                "search",
+                "session",
+                "findings",
+                "payload",
+                "provider",
+                "provider-payload",
+            ),
             *("session-repairs", "raw", "more", "session-markdown", "part-raw", "part-body", "part-image", "sources"),
             *("source", "source-store", "repairs", "repair-detail", "batch", "batch-report", "locate", "repair"),
             *("account", "relink"),

@@ -77,4 +77,4 @@ def test_what_is_typed_in_place_of_a_name_is_not_kept(few: None, db: None) -> No
 def test_a_client_cannot_choose_its_address(settings, proxy: bool, headers: dict[str, str], found: str) -> None:
     settings.SUTURE_BEHIND_PROXY = proxy
 
-    assert client_address(RequestFactory().get("/", **headers)) == found
+    assert client_address(RequestFactory().get("/sessions/", **headers)) == found

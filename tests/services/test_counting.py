@@ -8,16 +8,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
 from sessions_app import samples
-from sessions_app.models import Session, SessionCount, Source
+from sessions_app.models import Session, SessionCount
 from sessions_app.selectors.counts import by_health
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_page
 from sessions_app.services import importing
 from sessions_app.services.counting import counts_recount
+from tests.factories.corpus import attached, synced
 
 pytestmark = pytest.mark.django_db
 
@@ -25,19 +27,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     return samples.unpack(tmp_path / "native")
-
-
-def attached(path: Path) -> Source:
-    source, job = importing.source_attach(path=path, actor="ann", now=timezone.now())
-    while importing.import_run(job_id=job.pk, clock=timezone.now):
-        pass
-    return source
-
-
-def synced(source: Source) -> None:
-    job = importing.source_sync(source=source, actor="ann", now=timezone.now())
-    while importing.import_run(job_id=job.pk, clock=timezone.now):
-        pass
 
 
 def kept() -> set[tuple[object, ...]]:
@@ -61,7 +50,17 @@ def test_after_an_import_the_counts_are_those_of_the_sessions(store):
     before = kept()
 
     assert before == counted()
-    assert {kind for _, kind, *_ in before} == {"any", "model", "rule", "rejected"}
+    assert {kind for _, kind, *_ in before} == {
+        "any",
+        "model",
+        "rule",
+        "safe",
+        "rejected",
+        "own",
+        "refused",
+        "risk",
+        "fate",
+    }
 
 
 def test_a_session_that_changed_counts_as_what_it_is_now(store):
@@ -132,4 +131,6 @@ def test_an_update_counts_what_was_there_before(store):
         for sql in migration.COUNTS:
             cursor.execute(sql)
 
-    assert kept() == before
+    importlib.import_module("sessions_app.migrations.0014_more_counts").count(apps, None)
+
+    assert {one for one in kept() if one[1] != "fate"} == {one for one in before if one[1] != "fate"}

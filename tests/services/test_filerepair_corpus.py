@@ -13,8 +13,7 @@ import pytest
 from sessions_app import stores
 from sessions_app.domain import rowdoc
 from sessions_app.domain.wish import Wish
-from sessions_app.services.repair.files import file_repair
-from sessions_app.services.repair.undo import entry_undo
+from sessions_app.services.repair.files import entry_undo, file_repair
 from sessions_app.services.repair.write import journal
 from tests.each import for_each
 from tests.paths import CORPUS

@@ -225,10 +225,12 @@ def test_the_history_holds_repairs_and_their_undo(poisoned):
     repair = apply(poisoned)
     undo = repair_undo(repair=repair, actor=ANN, now=NOW)
 
-    listed = history.repair_page(session=poisoned.pk)
+    listed = history.session_repairs(poisoned.pk)
 
     assert {one.public_id for one in listed.rows} == {repair.public_id, undo.public_id}
-    assert [one.public_id for one in history.repair_page(state="undone").rows] == [repair.public_id]
+    assert [one.public_id for one in history.repair_page(history.RepairQuery(state="undone")).rows] == [
+        repair.public_id
+    ]
 
 
 def test_an_upload_is_repaired_in_its_copy(tmp_path, data_dir):

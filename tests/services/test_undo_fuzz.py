@@ -7,8 +7,7 @@ from pathlib import Path
 
 from sessions_app import stores
 from sessions_app.domain.wish import Wish
-from sessions_app.services.repair.files import file_repair
-from sessions_app.services.repair.undo import entry_undo
+from sessions_app.services.repair.files import entry_undo, file_repair
 from sessions_app.services.repair.write import journal
 from sessions_app.stores import StoreError
 from tests.each import for_each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -190,13 +191,13 @@ def test_a_renamed_session_table_of_2x_is_the_session_table(database: Path) -> N
 def test_v2_rows_without_a_seq_column_come_by_time_and_id(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     (session_id,) = make_store(path, sessions=1, version="1.14.34")
-    for message_id, time in (("msg_b", 2), ("msg_c", 1), ("msg_a", 2)):
+    for message_id, created in (("msg_b", 2), ("msg_c", 1), ("msg_a", 2)):
         run(
             path,
             "INSERT INTO session_message VALUES (?, ?, 'user', ?, 0, '{}')",
             message_id,
             session_id,
-            time,
+            created,
         )
 
     with open_store(path) as store:
@@ -280,13 +281,10 @@ def test_removed_parts_and_new_messages_are_changes(database: Path) -> None:
         assert set(store.changed_since(mark).changed) == {first, second}
 
 
-def test_files_that_nobody_wrote_to_are_not_read_again(database: Path) -> None:
-    import os
-
-    os.utime(database, (1, 1))
+def test_files_that_nobody_wrote_to_are_not_read_again(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with SqliteStore(database) as store:
-        for leftover in database.parent.glob("opencode.db-wal"):
-            os.utime(leftover, (1, 1))
+        later = time.time_ns() + 60 * 10**9  # the files have been left alone for a while
+        monkeypatch.setattr("sessions_app.stores.base.time.time_ns", lambda: later)
         mark = store.mark()
         asked: list[str] = []
         store.connection.set_trace_callback(asked.append)

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import ImportJob, Message, Part, Session, Source
-from sessions_app.services import importing, mirror, purging, reading, uploading
+from sessions_app.services import importing, mirror, mirrorrows, purging, reading, scanning, uploading
 from sessions_app.services.importing import import_run, source_attach, source_delete, source_sync
 from sessions_app.services.jobs import LEASE, jobs_abandoned
 from sessions_app.services.pruning import keeping_prune
@@ -25,22 +25,25 @@ STEPS = [
     (importing, "_begin"),
     (importing, "store_facts"),
     (importing, "job_keep"),
-    (importing, "session_read"),
-    (reading, "projects_write"),
-    (reading, "session_write"),
-    (mirror, "_sync"),
-    (reading, "scan_write"),
+    (importing, "rows_copy"),
+    (mirrorrows, "projects_write"),
+    (mirrorrows, "rows_insert"),
+    (mirrorrows, "sessions_update"),
+    (importing, "sessions_scan"),
+    (scanning, "_findings_write"),
+    (scanning, "sessions_update"),
+    (importing, "sessions_update"),
     (importing, "job_finish"),
     (importing, "source_counters_update"),
 ]
 
 
 def whole() -> bool:
-    """Every session that is shown as read has all of its rows, and findings of these rows."""
+    """Every session that is shown as read has all of its rows, and findings of these rows or none yet."""
     return all(
         Part.objects.filter(session=session).count() == session.part_count
         and Message.objects.filter(session=session).count() == session.message_count
-        and session.scan_is_current
+        and (session.scan_is_current or (session.health == "not-scanned" and not session.findings.exists()))
         for session in Session.objects.exclude(imported_at=None)
     )
 

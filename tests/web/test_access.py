@@ -167,7 +167,7 @@ def test_a_one_time_link_signs_in_once_and_only_when_its_button_is_pressed(db: N
 
     assert client.get(link).status_code == 200
     assert client.post(link)["location"] == "/"
-    assert client.get("/").status_code == 200
+    assert client.get("/sessions/").status_code == 200
     again = late.post(link)
     assert again.status_code == 403
     assert "used already" in folded(again.content.decode())

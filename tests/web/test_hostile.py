@@ -71,6 +71,7 @@ def pages(session: Session) -> list[str]:
     tabs = ("", "findings/", "payload/", "raw/", "more/", "repairs/")
     return [
         "/",
+        "/sessions/",
         *(f"/sessions/{session.pk}/{tab}" for tab in tabs),
         *(f"/parts/{pk}/" for pk in parts),
         *(f"/parts/{pk}/body?show=raw" for pk in parts),

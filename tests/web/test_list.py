@@ -12,6 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 from sessions_app.models import Message, Part, Session, Source
 from sessions_app.selectors.filterfields import FIELDS, SORTS, Field
 from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.sessions import session_page
+from sessions_app.services.counting import counts_recount
 from tests.factories import models as factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,19 +40,20 @@ def several(db: None) -> Source:
 
 
 def test_the_worst_come_first_and_then_the_newest(alice: Client, several: Source) -> None:
-    assert titles(alice.get("/").html) == ["blocked 2", "blocked 1", "at-risk 3", "healthy 5"]
+    assert titles(alice.get("/sessions/").html) == ["blocked 2", "blocked 1", "at-risk 3", "healthy 5"]
 
 
 def test_a_filter_is_said_in_words_and_each_condition_can_be_dropped(alice: Client, several: Source) -> None:
-    page = alice.get("/?health=blocked&q=blocked+1").html
+    page = alice.get("/sessions/?health=blocked&q=blocked+1").html
 
     assert titles(page) == ["blocked 1"]
     assert "matching “blocked 1”" in page
     assert 'href="?health=blocked"' in page
+    assert 'aria-label="Remove: matching “blocked 1”"' in page
 
 
 def test_what_a_filter_does_not_understand_is_said_and_not_applied(alice: Client, several: Source) -> None:
-    page = alice.get("/?health=splendid&since=yesterday").html
+    page = alice.get("/sessions/?health=splendid&since=yesterday").html
 
     assert len(titles(page)) == 4
     assert "health=splendid" in page
@@ -59,24 +62,37 @@ def test_what_a_filter_does_not_understand_is_said_and_not_applied(alice: Client
 
 def test_nothing_but_nul_is_no_condition_and_is_refused(alice: Client, several: Source) -> None:
     assert SessionFilter.from_query(QueryDict("q=%00")).ignored == ("q=",)
-    assert alice.get("/?q=%00").status_code == 422
-    assert alice.get("/?q=").status_code == 200
+    assert alice.get("/sessions/?q=%00").status_code == 422
+    assert alice.get("/sessions/?q=")["location"] == "/sessions/"
+
+
+def test_empty_fields_of_the_form_leave_the_address(alice: Client, several: Source) -> None:
+    assert alice.get("/sessions/?q=&rule=&health=blocked&sort=")["location"] == "/sessions/?health=blocked"
+    live = alice.get("/sessions/?q=&health=blocked", headers={"HX-Request": "true", "HX-Target": "session-list"})
+    assert live["HX-Push-Url"] == "/sessions/?health=blocked"
+
+
+def test_a_live_filter_brings_its_counts_and_conditions_along(alice: Client, several: Source) -> None:
+    live = alice.get("/sessions/?q=blocked", headers={"HX-Request": "true", "HX-Target": "session-list"}).html
+    assert re.search(r'id="list-head" class="list-head" hx-swap-oob="true"', live)
+    assert re.search(r"Blocked <strong>2</strong>", live)
+    assert "matching “blocked”" in live.split('id="chips"')[1]
 
 
 def test_no_match_says_which_condition_to_drop(alice: Client, several: Source) -> None:
-    page = alice.get("/?health=healthy&q=blocked").html
+    page = alice.get("/sessions/?health=healthy&q=blocked").html
 
     assert "No session matches" in page
     assert "would show" in page
 
 
 def test_a_first_visit_says_where_sessions_come_from(alice: Client) -> None:
-    assert "No sessions yet" in alice.get("/").html
+    assert "No sessions yet" in alice.get("/sessions/").html
 
 
 def test_htmx_gets_the_list_alone_and_everybody_else_the_page(alice: Client, several: Source) -> None:
-    part = alice.get("/?health=blocked", headers={"HX-Request": "true", "HX-Target": "session-list"})
-    whole = alice.get("/?health=blocked")
+    part = alice.get("/sessions/?health=blocked", headers={"HX-Request": "true", "HX-Target": "session-list"})
+    whole = alice.get("/sessions/?health=blocked")
 
     assert part.html.lstrip().startswith("<section")
     assert whole.html.lstrip().lower().startswith("<!doctype html>")
@@ -86,7 +102,7 @@ def test_htmx_gets_the_list_alone_and_everybody_else_the_page(alice: Client, sev
 
 @pytest.mark.parametrize("sort", sorted(SORTS))
 def test_every_order_is_total_and_says_itself(alice: Client, several: Source, sort: str) -> None:
-    page = alice.get(f"/?sort={sort}").html
+    page = alice.get(f"/sessions/?sort={sort}").html
 
     assert len(titles(page)) == 4
     assert SORTS[sort][-1] in ("id", "-id")
@@ -99,11 +115,11 @@ def test_pages_do_not_overlap_and_a_page_beyond_the_end_says_so(alice: Client) -
     for number in range(120):
         factories.session(source, f"ses_{number}", title=f"s{number:03}", time_updated=7)
 
-    pages = [titles(alice.get(f"/?page={number}").html) for number in (1, 2, 3)]
+    pages = [titles(alice.get(f"/sessions/?page={number}").html) for number in (1, 2, 3)]
 
     assert [len(page) for page in pages] == [50, 50, 20]
     assert len({title for page in pages for title in page}) == 120
-    beyond = alice.get("/?page=99").html
+    beyond = alice.get("/sessions/?page=99").html
     assert titles(beyond) == []
     assert "There is no page 99: the last is 3." in beyond
     assert 'href="?page=3"' in beyond
@@ -117,7 +133,7 @@ def test_rows_cost_no_queries_of_their_own(
         factories.session(source, f"ses_{number}", title=f"s{number}")
 
     with django_assert_max_num_queries(12):
-        alice.get("/")
+        alice.get("/sessions/")
 
 
 def test_an_exact_id_goes_straight_to_its_place(alice: Client, blocked: Session) -> None:
@@ -130,7 +146,7 @@ def test_an_exact_id_goes_straight_to_its_place(alice: Client, blocked: Session)
     )
     assert alice.get("/jump/", {"q": part.stored_id})["location"] == f"/sessions/{blocked.pk}/?at={part.stored_id}"
     assert alice.get("/jump/", {"q": part.call_id})["location"].startswith(f"/sessions/{blocked.pk}/?at=prt_")
-    assert alice.get("/jump/", {"q": "no such thing"})["location"] == "/?q=no+such+thing"
+    assert alice.get("/jump/", {"q": "no such thing"})["location"] == "/sessions/?q=no+such+thing"
 
 
 def test_an_id_that_two_sessions_hold_lists_them(alice: Client) -> None:
@@ -140,7 +156,7 @@ def test_an_id_that_two_sessions_hold_lists_them(alice: Client) -> None:
 
     location = alice.get("/jump/", {"q": "ses_twin"})["location"]
 
-    assert location == "/?holds=ses_twin"
+    assert location == "/sessions/?holds=ses_twin"
     assert sorted(titles(alice.get(location).html)) == ["first copy", "second copy"]
 
 
@@ -183,7 +199,7 @@ def test_a_filter_comes_back_out_of_its_own_query_string(query: str) -> None:
     ],
 )
 def test_every_condition_is_one_that_the_database_can_answer(alice: Client, blocked: Session, query: str) -> None:
-    found = titles(alice.get(f"/?{query}").html)
+    found = titles(alice.get(f"/sessions/?{query}").html)
 
     matches = {
         "has=stuck",
@@ -196,6 +212,24 @@ def test_every_condition_is_one_that_the_database_can_answer(alice: Client, bloc
         "holds=nothing",
     }
     assert len(found) == (0 if query in matches else 1)
+    wanted, every = SessionFilter.from_query(QueryDict(query)), Session.objects.all()
+    assert list(wanted.apply(every, many=True)) == list(wanted.apply(every))
+
+
+@pytest.mark.parametrize("sort", ["health", "-title", "updated"])
+def test_few_that_match_come_in_the_order_of_the_list(blocked: Session, sort: str) -> None:
+    for number in range(30):
+        title = f"{'fox' if number < 3 else 'gull'} {-number}"
+        factories.session(blocked.source, f"ses_{number}", title=title, search=title)
+    counts_recount()
+    wanted = SessionFilter.from_query(QueryDict(f"q=gu&sort={sort}"))
+    rare = SessionFilter.from_query(QueryDict(f"q=fox&sort={sort}"))
+
+    for one, number in ((wanted, 27), (rare, 3)):
+        shown = session_page(one).page
+
+        assert shown.total == number
+        assert [row.id for row in shown.rows] == [session.pk for session in one.apply(Session.objects.all(), many=True)]
 
 
 MISTYPED = [
@@ -210,21 +244,20 @@ MISTYPED = [
 def test_a_name_or_value_mistyped_is_told_by_the_page_and_never_repaired_by(
     alice: Client, several: Source, query: str, told: str
 ) -> None:
-    assert told in alice.get(f"/?{query}").content.decode()
+    assert told in alice.get(f"/sessions/?{query}").content.decode()
 
     refused = alice.get(f"/bulk/?{query}", follow=True)
 
-    assert refused.redirect_chain[-1][0] == "/"
+    assert refused.redirect_chain[-1][0] == "/sessions/"
     assert f"The filter does not understand {told}" in refused.content.decode()
 
 
 def test_the_form_asks_for_every_field_that_has_a_label_and_carries_the_others(alice: Client, several: Source) -> None:
-    page = alice.get("/?health=blocked&holds=ses_1&has=stuck&model=gone%2Fmodel&sort=title").html
+    page = alice.get("/sessions/?health=blocked&holds=ses_1&has=stuck&model=gone%2Fmodel&sort=title").html
 
     form = page[page.index('<form id="filters"') : page.index("</form>", page.index('<form id="filters"'))]
     asked = set(re.findall(r'<(?:input|select)\s[^>]*name="(\w+)"', form))
     assert asked == {field.name for field in FIELDS if field.label} | {"health", "holds", "sort"}
-    assert re.search(r'<details class="more" open>', form), "one of them is set"
     assert re.search(r'<option value="stuck" selected>\s*A stuck tool or open turn', form)
     assert re.search(r'<option value="gone/model" selected>', form), "no session has it, and it is asked for"
 

@@ -45,7 +45,7 @@ def test_a_preview_says_what_changes_for_the_model_and_writes_nothing(
         page = alice.get(f"/sessions/{blocked.pk}/repair/", {"finding": duplicate.key, "view": view}).html
         assert "After this repair" in page
         assert 'class="removed"' in page, view
-    assert "Rejects" in page
+    assert "Refuses" in page
     assert "Accepts" in page
     assert rows(blocked.source.file) == before
 
@@ -58,8 +58,8 @@ def test_applying_and_undoing_works_with_plain_forms(alice: Client, blocked: Ses
     applied = alice.post(address, {**fields, "reason": "ticket 7"}, follow=True)
 
     repair = Repair.objects.get()
-    assert applied.redirect_chain == [(f"/sessions/{blocked.pk}/?repaired={repair.public_id}", 302)]
-    assert "<strong>Repaired</strong> by alice" in applied.html
+    assert applied.redirect_chain == [(f"/sessions/{blocked.pk}/?outcome={repair.public_id}", 302)]
+    assert "Repaired. Calls of one message that share an id: 1 row changed." in applied.html
     assert repair.reason == "ticket 7"
     assert len(rows(blocked.source.file)) == len(before) - 1
     blocked.refresh_from_db()
@@ -99,7 +99,7 @@ def test_a_session_that_changed_meanwhile_is_left_alone_and_the_change_is_told(
     answer = alice.post(address, fields)
 
     assert answer.status_code == 409
-    assert "Not applied" in answer.html
+    assert answer.html.count("Not applied") == 1
     assert rows(blocked.source.file) == changed
     assert not Repair.objects.filter(state="applied").exists()
 
@@ -239,11 +239,11 @@ def test_a_refusal_beside_the_part_at_fault_is_laid_to_its_finding(
     at = finding.parts[0]
 
     page = alice.get(f"/sessions/{session.pk}/", {"at": at}).html
-    who = page[page.index("Who rejects it") : page.index("Proposed repair")]
+    who = page[page.index("Who refuses it") : page.index("<h3>Repair</h3>")]
 
     assert "Expected `thinking`" in who
-    assert "Rejects for another reason" not in who
-    assert "No protocol rejects" not in who
+    assert "Refuses for another reason" not in who
+    assert "No protocol refuses" not in who
 
 
 def test_the_steps_of_a_plan_say_what_is_done_where_and_why(

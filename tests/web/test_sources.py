@@ -128,7 +128,7 @@ def test_theme_and_shortcuts_are_rendered_by_the_server(alice: Client) -> None:
 
 
 def test_a_preference_leads_back_only_to_this_site(alice: Client) -> None:
-    assert alice.post("/preferences/", {"next": "https://elsewhere.example/"})["location"] == "/"
+    assert alice.post("/preferences/", {"next": "https://elsewhere.example/"})["location"] == "/sessions/"
     assert alice.post("/preferences/", {"next": "/sources/"})["location"] == "/sources/"
 
 

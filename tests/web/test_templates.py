@@ -32,7 +32,7 @@ def test_the_patterns_find_what_they_look_for() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", ["/", "/sources/", "/repairs/", "/help/", "/locate/", "/sessions/1/"])
+@pytest.mark.parametrize("path", ["/", "/sessions/", "/sources/", "/repairs/", "/help/", "/locate/", "/sessions/1/"])
 def test_every_page_carries_the_strict_policy(alice: Client, path: str) -> None:
     policy = alice.get(path)["content-security-policy"]
     assert "default-src 'none'" in policy

@@ -37,19 +37,19 @@ def listed(db: None) -> Session:
     [
         ("", "All sessions"),
         ("?health=at-risk&health=blocked", "Needs repair"),
-        ("?rejected=anthropic-messages", "Rejected by Anthropic"),
-        ("?rejected=openai-chat", "Rejected by OpenAI"),
+        ("?rejected=anthropic-messages", "Refused by Anthropic"),
+        ("?rejected=openai-chat", "Refused by OpenAI"),
         ("?has=duplicate", "Duplicates"),
         ("?sort=-updated&repaired=week", "Repaired this week"),
         ("?health=not-scanned", "Not scanned"),
     ],
 )
 def test_the_tab_of_a_filter_is_found_by_what_it_shows(alice: Client, listed: Session, query: str, tab: str) -> None:
-    assert tabs(alice.get(f"/{query}").html)[1] == [tab]
+    assert tabs(alice.get(f"/sessions/{query}").html)[1] == [tab]
 
 
 def test_a_filter_that_no_view_has_is_on_no_tab(alice: Client, listed: Session) -> None:
-    assert tabs(alice.get("/?q=one").html)[1] == []
+    assert tabs(alice.get("/sessions/?q=one").html)[1] == []
 
 
 def test_a_view_is_saved_opened_edited_saved_again_and_reset(alice: Client, listed: Session) -> None:
@@ -58,12 +58,12 @@ def test_a_view_is_saved_opened_edited_saved_again_and_reset(alice: Client, list
     )
     view = SavedView.objects.get()
     opened = alice.get(saved["location"]).html
-    edited = alice.get(f"/?q=two&view={view.pk}").html
+    edited = alice.get(f"/sessions/?q=two&view={view.pk}").html
 
-    assert saved["location"] == f"/?q=one&sort=-size&view={view.pk}"
+    assert saved["location"] == f"/sessions/?q=one&sort=-size&view={view.pk}"
     assert (view.name, view.columns) == ("My own", ["size"])
     assert tabs(opened)[1] == ["My own"]
-    assert heads(opened) == ["Health", "Session", "Size"]
+    assert heads(opened) == ["State", "Session", "What is wrong", "Size"]
     assert "My own (edited)" in tabs(edited)[0]
     assert f'href="?q=one&amp;sort=-size&amp;view={view.pk}">Reset' in edited
     alice.post("/views/save/", {"name": "My own", "query": "q=two", "column": ["size"]})
@@ -77,7 +77,7 @@ def test_only_the_owner_sees_changes_and_deletes_a_view_unless_it_is_shared(
     alice.post("/views/save/", {"name": "for all", "query": "q=two", "shared": "yes"})
     secret, shared = SavedView.objects.order_by("query")
 
-    seen = tabs(victor.get("/").html)[0]
+    seen = tabs(victor.get("/sessions/").html)[0]
 
     assert "for all" in seen
     assert "secret" not in seen
@@ -85,7 +85,7 @@ def test_only_the_owner_sees_changes_and_deletes_a_view_unless_it_is_shared(
         assert victor.post(f"/views/{view.pk}/change/", {"name": "mine now"}).status_code == 404
         assert victor.post(f"/views/{view.pk}/delete/").status_code == 404
     alice.post(f"/views/{shared.pk}/change/", {"name": "only mine"})
-    assert "only mine" not in tabs(victor.get("/").html)[0]
+    assert "only mine" not in tabs(victor.get("/sessions/").html)[0]
     alice.post(f"/views/{shared.pk}/delete/")
     assert list(SavedView.objects.values_list("name", flat=True)) == ["secret"]
 
@@ -113,35 +113,39 @@ def test_conditions_that_no_longer_exist_are_named_and_the_rest_applies(listed: 
     user = User.objects.create_superuser("olga", password="olga")
     SavedView.objects.create(owner=user, name="old", query="q=one&colour=red&has=spots", created_at=factories.NOW)
 
-    page = signed_in(user).get(f"/?q=one&view={SavedView.objects.get().pk}").html
+    page = signed_in(user).get(f"/sessions/?q=one&view={SavedView.objects.get().pk}").html
 
     assert "left out: colour, has=spots" in page
     assert tabs(page)[1] == ["old"]
 
 
 def test_columns_are_the_readers_choice_and_a_filter_keeps_them(alice: Client, listed: Session) -> None:
-    answer = alice.post("/preferences/", {"columns": "given", "column": ["updated", "source"], "next": "/?q=one"})
+    answer = alice.post(
+        "/preferences/", {"columns": "given", "column": ["updated", "source"], "next": "/sessions/?q=one"}
+    )
 
     page = alice.get(answer["location"]).html
 
-    assert heads(page) == ["Health", "Session", "Source", "Updated"]
-    assert "opencode.db" in page.split("<tbody>")[1]
+    assert heads(page) == ["State", "Session", "What is wrong", "Store", "Updated"]
+    assert "opencode.db" in page.split("<tbody")[1]
     alice.post("/preferences/", {"columns": "given"})
-    assert len(heads(alice.get("/").html)) == 8
+    assert len(heads(alice.get("/sessions/").html)) == 9
 
 
 def test_every_column_has_its_cell(alice: Client, listed: Session) -> None:
     from sessions_app.web.columns import COLUMNS
 
     alice.post("/preferences/", {"columns": "given", "column": list(COLUMNS)})
-    page = alice.get("/").html
-    row = page.split("<tbody>")[1].split("</tr>")[0]
+    page = alice.get("/sessions/").html
+    row = page.split("<tbody")[1].split("</tr>")[0]
 
-    assert re.findall(r'data-label="([^"]+)"', row) == [word for word, _, _ in COLUMNS.values()]
-    assert heads(page)[2:] == [word for word, _, _ in COLUMNS.values()]
+    assert row.count("<td") == 3 + len(COLUMNS)
+    assert heads(page)[3:] == [word for word, _, _ in COLUMNS.values()]
 
 
-def test_a_row_opens_to_its_three_worst_findings(alice: Client, listed: Session) -> None:
+def test_a_row_says_its_worst_fault_in_one_line_and_the_session_beside_the_list_says_them_all(
+    alice: Client, listed: Session
+) -> None:
     for number, severity in enumerate(["info", "at-risk", "at-risk", "blocked", "at-risk"]):
         Finding.objects.create(
             session=listed,
@@ -151,12 +155,31 @@ def test_a_row_opens_to_its_three_worst_findings(alice: Client, listed: Session)
             safety="safe",
             position=number,
             summary=f"{severity} at {number}",
+            line=f"A bash call {number} never ended",
+            place=f"bash call {number}, turn {number}",
             parts=[f"prt_{number}"],
         )
-    Session.objects.filter(pk=listed.pk).update(blocked_count=1, at_risk_count=3, info_count=1)
+    Session.objects.filter(pk=listed.pk).update(blocked_count=1, at_risk_count=3, info_count=1, fate="safe")
 
-    row = alice.get("/").html.split("<tbody>")[1].split("</tr>")[0]
+    page = alice.get("/sessions/").html
+    row = page.split("<tbody")[1].split("</tr>")[0]
+    assert "A bash call 3 never ended" in row
+    assert ">turn 3</span>" in row
+    assert "+3" in row
+    (address,) = re.findall(r'data-peek hx-boost="true" href="([^"]+)"', row)
 
-    assert re.findall(r">((?:info|at-risk|blocked) at \d)<", row) == ["blocked at 3", "at-risk at 1", "at-risk at 2"]
-    assert f"/sessions/{listed.pk}/?at=prt_3#at-prt_3" in row
-    assert "All 5 findings" in row
+    beside = alice.get(f"/sessions/{address}", headers={"HX-Request": "true", "HX-Target": "peek"}).html
+    assert re.findall(r">A bash call (\d) never ended<", beside) == ["3", "1", "2", "4"]
+    assert f"/sessions/{listed.pk}/?at=prt_3#at-prt_3" in beside
+    assert "Apply 4 safe repairs" in beside
+    assert not re.search(r">[^<]*prt_", row + beside)
+
+
+def test_the_session_beside_the_list_comes_with_the_page_where_there_is_no_script(
+    alice: Client, listed: Session
+) -> None:
+    page = alice.get(f"/sessions/?peek={listed.pk}").html
+    assert '<aside id="peek" class="peek card"' in re.sub(r"\s+", " ", page)
+    assert f'data-session="{listed.pk}" aria-current="true"' in page
+    assert alice.get("/sessions/?peek=99999").status_code == 200
+    assert alice.get("/sessions/?peek=x").status_code == 200

@@ -44,6 +44,9 @@ class JobOut(Schema):
     done: int
     failed: int
     percent: int
+    passing: Literal["rows", "scan", ""] = Field(
+        description="rows of all sessions are brought in first, then they are scanned; empty where it is over"
+    )
     parts: int = Field(description="read so far")
     error: str
     created_at: dt.datetime

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sessions_app.domain.collector import undisturbed
+from sessions_app.domain.jsjson import odd_texts
 from sessions_app.domain.model import V2, DialectName, Row, Session, SessionRows, key_column
 from sessions_app.domain.repair import Operation, OperationError, RowChange
 
@@ -40,17 +41,20 @@ register(OpencodeV2())
 
 
 @undisturbed
-def decode(rows: SessionRows, generation: int | None = None) -> Session:
+def decode(rows: SessionRows, generation: int | None = None, known: Session | None = None) -> Session:
     """The session that ``rows`` hold, both histories where there are two. Never raises for what is stored: rows that do
     not decode are kept, with a fault. ``generation`` says the V2 generation where it is known (else it is told from the
-    rows)."""
+    rows). ``known`` was decoded from most of these very rows: what it made of them is taken as it is."""
     dialect = current(rows)
+    before = odd_texts()
     session = Session(id=rows.id, rows=rows, dialect=dialect.name, faults=dialect.session_faults(rows))
     for each in held(rows):
-        found = each.decode(rows, generation)
+        found = each.decode(rows, generation) if known is None else each.decode_again(rows, generation, known)
         session.histories[each.name] = found.messages
         session.faults += found.faults
         session.orphans += found.orphans
+    if odd_texts() == before and (known is None or known.whole is known.rows):
+        session.whole = rows
     return session
 
 
@@ -148,9 +152,9 @@ def _change(table: dict[object, Row], change: RowChange) -> None:
 
 def applied(session: Session, changes: Iterable[RowChange]) -> Session:
     """The session after changes, read as the same history and generation of V2: a repair may take away what told
-    them."""
+    them. Only rows that changed are decoded; the other messages and parts are those of ``session``."""
     generations = {message.generation for message in session.history(V2)}
-    after = decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None)
+    after = decode(apply(session.rows, changes), generations.pop() if len(generations) == 1 else None, session)
     return reading(after, session.dialect)
 
 

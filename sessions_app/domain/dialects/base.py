@@ -62,6 +62,11 @@ class Dialect(ABC):
     def decode(self, rows: SessionRows, generation: int | None = None) -> Decoded:
         """The messages in the order they are replayed. Never raises for what is stored; nothing is left out."""
 
+    def decode_again(self, rows: SessionRows, generation: int | None, known: Session) -> Decoded:
+        """As ``decode``, where most rows are the very ones that ``known`` was decoded from: a dialect may take its
+        messages and parts as they are, since nobody changes them. Here all is decoded anew."""
+        return self.decode(rows, generation)
+
     @abstractmethod
     def session_faults(self, rows: SessionRows) -> list[RowFault]:
         """What in the session's own row its client cannot read."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_, itemgetter
 from typing import Any
 
 from sessions_app.domain import jsjson
+from sessions_app.domain.fartexts import FarRow
 from sessions_app.domain.model import (
     V1,
     CompactionPart,
@@ -21,6 +23,7 @@ from sessions_app.domain.model import (
     ReasoningPart,
     Row,
     RowFault,
+    Session,
     SessionRows,
     StepFinishPart,
     StepStartPart,
@@ -33,6 +36,7 @@ from sessions_app.domain.rowcodec import to_text
 
 from . import opencode_v1_schema as schema
 from .base import Decoded
+from .farparts import FAR, FarMessage
 from .opencode import OpencodeDialect, reads_v2
 from .rowedit import changed_columns, edited_data, row_change
 
@@ -52,7 +56,12 @@ class OpencodeV1(OpencodeDialect):
         return not reads_v2(rows)
 
     def decode(self, rows: SessionRows, generation: int | None = None) -> Decoded:
-        messages, faults = decode_messages(rows)
+        return self._with_orphans(rows, *decode_messages(rows))
+
+    def decode_again(self, rows: SessionRows, generation: int | None, known: Session) -> Decoded:
+        return self._with_orphans(rows, *decode_messages_again(rows, known.history(V1)))
+
+    def _with_orphans(self, rows: SessionRows, messages: list[Message], faults: list[RowFault]) -> Decoded:
         orphans = decode_orphans(rows)
         # No client loads them, so nothing stops at them.
         faults += [replace(part.fault, fatal=False, words="") for part in orphans if part.fault is not None]
@@ -83,10 +92,41 @@ def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
     return messages, faults
 
 
+def decode_messages_again(rows: SessionRows, known: Iterable[Message]) -> tuple[list[Message], list[RowFault]]:
+    """As ``decode_messages``; a row that one of ``known`` came from is not decoded again, and a message of which
+    nothing changed is the same object."""
+    as_they_were = {id(message.row): message for message in known}
+    parts = {id(part.row): part for message in as_they_were.values() for part in message.parts}
+    messages = [as_they_were.get(id(row)) or _message(row, []) for row in paced(rows.messages)]
+    faults = [message.fault for message in messages if message.fault is not None]
+    messages.sort(key=lambda message: (message.time_created, message.id))
+    held: dict[Any, list[Part]] = {message.id: [] for message in messages}
+    for row in paced(in_part_order(rows.parts)):
+        siblings = held.get(row.get("message_id", ""))
+        if siblings is None:
+            continue
+        part = parts.get(id(row)) or _part(row, len(siblings))
+        siblings.append(part if part.index == len(siblings) else replace(part, index=len(siblings)))
+        if part.fault is not None:
+            faults.append(part.fault)
+    owners = {message.id: at for at, message in enumerate(messages)}  # of two with one id the last has the parts
+    return [
+        _holding(message, held[message.id] if owners[message.id] == at else []) for at, message in enumerate(messages)
+    ], faults
+
+
+def _holding(message: Message, parts: list[Part]) -> Message:
+    """The message with these parts: itself where it has them."""
+    same = len(parts) == len(message.parts) and all(map(is_, parts, message.parts))
+    return message if same else replace(message, parts=parts)
+
+
 def decode_orphans(rows: SessionRows) -> list[Part]:
     """Parts whose message is not in the session; the client never loads them."""
     known = {row.get("id") for row in rows.messages}
     strays = [row for row in rows.parts if row.get("message_id") not in known]
+    if not strays:
+        return []
     return [_part(row, index) for index, row in enumerate(in_part_order(strays))]
 
 
@@ -97,7 +137,11 @@ def in_message_order(rows: Iterable[Row]) -> list[Row]:
 
 def in_part_order(rows: Iterable[Row]) -> list[Row]:
     """Rows of table ``part`` by (message_id, id)."""
-    return sorted(rows, key=lambda row: (str(row.get("message_id", "")), str(row.get("id", ""))))
+    listed = list(rows)
+    if all(type(row.get("id")) is type(row.get("message_id")) is str for row in listed):
+        listed.sort(key=itemgetter("message_id", "id"))
+        return listed
+    return sorted(listed, key=lambda row: (str(row.get("message_id", "")), str(row.get("id", ""))))
 
 
 def _message(row: Row, faults: list[RowFault]) -> Message:
@@ -107,7 +151,7 @@ def _message(row: Row, faults: list[RowFault]) -> Message:
     if fault is not None:
         faults.append(fault)
     kind = data.get("role")
-    return Message(
+    return (FarMessage if isinstance(row, FarRow) else Message)(
         id=str(row.get("id", "")),
         session_id=str(row.get("session_id", "")),
         kind=kind if isinstance(kind, str) else "",
@@ -165,6 +209,8 @@ def _part(row: Row, index: int) -> Part:
     if fault is None:
         fault = schema.part_fault(str(row.get("id", "")), kind, data)
     build, fields = _KINDS.get(kind, _OTHER)
+    if isinstance(row, FarRow):
+        build = FAR[build]
     return build(
         str(row.get("id", "")),
         str(row.get("message_id", "")),

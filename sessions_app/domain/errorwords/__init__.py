@@ -17,6 +17,7 @@ from sessions_app.domain.protocols.table import Words as Entry
 
 from .envelopes import Said, Words, normalised, said
 from .outside import OUTSIDE, STATUSES
+from .patterns import compiled
 from .senses import SENSES
 from .truncated import Sentences
 from .unruled import UNRULED
@@ -32,10 +33,9 @@ _STATUS = re.compile(r"(?:^|http|status|error|code|statuscode|failed)\W{0,3}(?:c
 @dataclass(frozen=True, slots=True)
 class Known:
     """Words that can be read: ``rules`` and ``faults`` are all that say so, ``protocol`` is "" where the text does not
-    tell. ``tight`` is ``pattern`` for text without white space."""
+    tell."""
 
-    pattern: re.Pattern[str]
-    tight: re.Pattern[str]
+    pattern: str
     protocol: str
     rules: tuple[str, ...]
     faults: tuple[str, ...]
@@ -48,17 +48,16 @@ class Known:
 
     def is_in(self, words: Words) -> bool:
         """The words are there, on one line or across lines."""
-        return any(self.pattern.search(form) for form in words.forms)
+        return any(map(compiled(self.pattern).search, words.forms))
 
     def is_tightly_in(self, words: Words) -> bool:
         """The words are there if no white space counts."""
-        return self.tight.search(words.tight) is not None
+        return compiled(self.pattern.replace(" ", "")).search(words.tight) is not None
 
 
 def known(means: str, faults: tuple[str, ...] = (), about: About = "history", kind: str = "") -> Known:
     """What is known without words of its own."""
-    nothing = re.compile("")
-    return Known(nothing, nothing, "", (), faults, means, True, about, kind)
+    return Known("", "", (), faults, means, True, about, kind)
 
 
 @cache
@@ -74,7 +73,7 @@ def known_words() -> tuple[Known, ...]:
 @cache
 def vocabulary() -> frozenset[str]:
     """Every word that is looked for, in small letters: what can stay of an error text whose other words are masked."""
-    patterns = (words.pattern.pattern for words in (*known_words(), *_outside()))
+    patterns = (words.pattern for words in (*known_words(), *_outside()))
     return frozenset(
         word for pattern in patterns for word in re.findall(r"[a-z]{2,}", re.sub(r"\\.", " ", pattern.lower()))
     )
@@ -102,8 +101,7 @@ def _known(pattern: str, alike: list[tuple[str, str, Entry]]) -> Known:
     protocol, _, first = alike[0]
     bounded = _WIDE.sub(lambda found: f"{found[1]}{{{'0' if found[2] == '*' else '1'},200}}", pattern)
     return Known(
-        re.compile(bounded),
-        re.compile(bounded.replace(" ", "")),
+        bounded,
         protocol,
         tuple(sorted(codes, key=_order)),
         faults,
@@ -151,7 +149,7 @@ def read(text: Said) -> tuple[list[Known], bool]:
     for look, broken in rounds:
         for layer in text.layers:
             if found := look(layer):
-                return found, broken or not found[0].pattern.search(layer.spaced)
+                return found, broken or not compiled(found[0].pattern).search(layer.spaced)
     return [], False
 
 

@@ -107,7 +107,9 @@ _BLANK = re.compile(r"\s")
 _ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _BLANKS = re.compile(r"[ \t]{5,}")
 _BORDER_LEFT = re.compile(r"^ {0,4}(?:(?:[\u2500-\u259f|]|>(?=[ >]|$)) {0,4}){1,20}", re.MULTILINE)
-_BORDER_RIGHT = re.compile(r" {0,4}[\u2500-\u259f|][\u2500-\u259f| ]{0,200}$", re.MULTILINE)
+_BORDER_RIGHT = re.compile(r" {0,4}[\u2500-\u259f|][\u2500-\u259f| ]{0,200}$")
+_BORDER = 205
+"""Characters that a border at the right takes at most."""
 
 
 _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
@@ -131,7 +133,12 @@ def cleaned(text: str) -> str:
     text = _CODE_POINT.sub(lambda found: chr(int(found[1], 16)), text)
     text = _MARKDOWN.sub(r"\1", text).replace("**", "")
     text = _BLANKS.sub("    ", text)
-    return _BORDER_RIGHT.sub("", _BORDER_LEFT.sub("", text))
+    return "\n".join(map(_without_right_border, _BORDER_LEFT.sub("", text).split("\n")))
+
+
+def _without_right_border(line: str) -> str:
+    """Only its end is looked at: a line of nothing but borders would be read anew from each of them."""
+    return line[:-_BORDER] + _BORDER_RIGHT.sub("", line[-_BORDER:])
 
 
 # Wrapping

@@ -3,7 +3,6 @@ their own words. A sense is what a sentence must speak of and what it must say a
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from sessions_app.domain.protocols.table import (
@@ -24,6 +23,8 @@ from sessions_app.domain.protocols.table import (
     TAIL,
     TWICE,
 )
+
+from .patterns import compiled
 
 UNICODE = "A text or an argument holds half of a surrogate pair or another character that is no valid JSON."
 POLICY = "A filter in front of the provider refuses a stored text."
@@ -58,15 +59,15 @@ class Sense:
 
     faults: tuple[str, ...]
     means: str
-    needs: tuple[re.Pattern[str], ...]
+    needs: tuple[str, ...]
 
     def is_in(self, text: str) -> bool:
         """A normalised text speaks of this."""
-        return all(need.search(text) for need in self.needs)
+        return all(compiled(need).search(text) for need in self.needs)
 
 
 def _sense(faults: str, means: str, *needs: str) -> Sense:
-    return Sense(tuple(faults.split()), means, tuple(re.compile(need) for need in needs))
+    return Sense(tuple(faults.split()), means, needs)
 
 
 SENSES: tuple[Sense, ...] = (

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sessions_app.domain.fartexts import beside
 from sessions_app.domain.ids import parse_id, stamp_of
 from sessions_app.domain.jsjson import loads
 from sessions_app.domain.jsonedit import edit
@@ -36,10 +37,13 @@ def renamed(sessions: Sequence[SessionRows]) -> tuple[list[SessionRows], dict[st
     order of their ids, and the new ids ascend in that order. V1 rows only: V2 rows and
     what lies beside them are left out.
     """
-    names: dict[str, str] = {}
-    for rows in sessions:
-        names.update(_names(rows))
-    return [_renamed(rows, names) for rows in sessions], names
+    names = fresh_names(sessions)
+    return [renamed_by(names, rows) for rows in sessions], names
+
+
+def fresh_names(sessions: Sequence[SessionRows]) -> dict[str, str]:
+    """The map of ``renamed`` alone."""
+    return {old: new for rows in sessions for old, new in _names(rows)}
 
 
 def _names(rows: SessionRows) -> Iterator[tuple[str, str]]:
@@ -91,7 +95,9 @@ def _id(prefix: str, stamp: int, salt: bytes, old: str) -> str:
     return f"{prefix}{stamp % _STAMPS:012x}{tail}"
 
 
-def _renamed(rows: SessionRows, names: Mapping[str, str]) -> SessionRows:
+def renamed_by(names: Mapping[str, str], rows: SessionRows) -> SessionRows:
+    """``rows``, which may be some of a session's, under the names of ``fresh_names``."""
+
     def new(value: Any) -> Any:
         return names.get(value, value) if isinstance(value, str) else value
 
@@ -122,7 +128,7 @@ def _renamed(rows: SessionRows, names: Mapping[str, str]) -> SessionRows:
 
 
 def _row(row: Row, names: Mapping[str, str], **owner: str) -> Row:
-    return {**row, "id": names[str(row["id"])], **owner, "data": _pointed(row.get("data"), names)}
+    return beside(row, {**row, "id": names[str(row["id"])], **owner, "data": _pointed(row.get("data"), names)})
 
 
 def _pointed(data: Any, names: Mapping[str, str]) -> Any:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from sessions_app.domain import dialects, jsjson
+from sessions_app.domain.fartexts import beside
 from sessions_app.domain.model import LINE, Row, SessionRows, line_row
-from sessions_app.domain.rowcodec import to_text
-from sessions_app.domain.rowdoc import document, rows_hash
+from sessions_app.domain.rowdoc import pieces, rows_hash
 from sessions_app.domain.scan import SessionScan, scan
 
 from .masking import Masker
@@ -131,14 +131,15 @@ def _masker(rows: SessionRows) -> Masker:
     return Masker(hashlib.sha256(b"suture bundle\0" + rows_hash(rows).encode()).digest(), frozenset(ids))
 
 
-def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:
-    """The bundle: a row document that ``suture scan`` reads, with what was found beside it.
+def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> Iterator[str]:
+    """The bundle, in pieces: a row document that ``suture scan`` reads, with what was found beside it.
 
     ``not_reproduced`` names findings of the session that the masked rows do not show, so that nobody is misled.
     """
     own = replace(rows, projects=[row for row in rows.projects if row.get("id") == rows.session.get("project_id")])
+    before = scan(dialects.decode(own))  # one decoded session at a time
     masked = redacted(own)
-    before, after = (scan(dialects.decode(one)) for one in (own, masked))
+    after = scan(dialects.decode(masked))
     shown = {_finding_key(finding) for finding in _findings(after)}
     found = _findings(before, _masker(own))
     header = {
@@ -148,7 +149,7 @@ def bundle(rows: SessionRows, made_by: Mapping[str, str]) -> str:
         "findings": found,
         "not_reproduced": [finding for finding in found if _finding_key(finding) not in shown],
     }
-    return to_text({"suture_bundle": header, **document(masked)})
+    return pieces(masked, {"suture_bundle": header})
 
 
 def _findings(result: SessionScan, masker: Masker | None = None) -> list[dict[str, Any]]:
@@ -178,7 +179,7 @@ class _Mask:
         self.masker = masker
 
     def row(self, row: Row) -> Row:
-        return {column: self._cell(column, value) for column, value in row.items()}
+        return beside(row, {column: self._cell(column, value) for column, value in row.items()})
 
     def line(self, row: Row) -> Row:
         """Findings name a line by its file's name, which is kept as other ids are."""

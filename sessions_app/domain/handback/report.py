@@ -117,7 +117,7 @@ def _findings(findings: Sequence[Finding], texts: Mapping[str, RuleText]) -> Ite
         yield ""
     for finding in findings[:_MOST]:
         text = texts[finding.rule]
-        yield f"### {plain(text.title)} ({code(finding.rule)}, {finding.severity}, {finding.safety})"
+        yield f"### {plain(text.kind)} ({code(finding.rule)}, {finding.severity}, {finding.safety})"
         yield ""
         yield plain(finding.summary)
         yield ""

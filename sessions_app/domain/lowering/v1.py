@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
+from sessions_app.domain.dialects.farparts import FarPart
 from sessions_app.domain.dialects.opencode_v1_schema import INVALID_PROMPT, UNEXPECTED, replaced_output
 from sessions_app.domain.model import (
     CompactionPart,
@@ -31,6 +33,7 @@ from sessions_app.domain.wire.lowered import NOBODY, CanonicalMessage, Lowered, 
 from sessions_app.domain.wire.target import Target
 
 from .dedupe import deduped
+from .relowered import Relowered
 from .replay import left_out, replayed
 from .v1_packages import keeps_media, loses_tools, package_of
 
@@ -88,7 +91,8 @@ class _Lowering:
         self.target = target
         self.package = package_of(target)
         self.repairs = repairs
-        self.lowered = Lowered([], [], client=client)
+        self.messages = Relowered(partial(_alone, target, repairs, client))
+        self.lowered = Lowered(self.messages, [], client=client)
 
     def prompt(self, text: str, was_plan: bool) -> None:
         """The next user message (docs/contract/wire.md#c4), with the client's reminder where there is one."""
@@ -96,6 +100,12 @@ class _Lowering:
         self._push("user", "", [({"type": "text", "text": text}, NOBODY) for text in texts if text])
 
     def add(self, message: Message) -> None:
+        at = len(self.messages)
+        self._add(message)
+        if any(isinstance(part, FarPart) for part in message.parts):
+            self.messages.forget(at, message)
+
+    def _add(self, message: Message) -> None:
         if message.is_user:
             self._push("user", message.id, self._user(message))
         elif message.is_assistant and left_out(message):
@@ -222,6 +232,13 @@ class _Lowering:
         items = [{"type": "text", "text": output}] if isinstance(output, str) and output else []
         inline = [item for item in kept if item["uri"].startswith("data:") and "," in item["uri"]]
         return {"type": "content", "value": [*items, *inline]}
+
+
+def _alone(target: Target, repairs: bool, client: str, message: Message) -> list[CanonicalMessage]:
+    """What one stored message becomes: nothing of it depends on those around it."""
+    lowering = _Lowering(target, repairs, client)
+    lowering._add(message)
+    return lowering.messages
 
 
 def _user_block(part: Part) -> dict[str, Any] | None:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.halves import halved
 from sessions_app.domain.protocols.table import WireRule
+from sessions_app.domain.protocols.traits import Check, Traits, applicable, needs
 from sessions_app.domain.wire.lowered import NOBODY, Origin, Provenance
 from sessions_app.domain.wire.models import ModelFacts, model_facts
 from sessions_app.domain.wire.target import Target
@@ -29,6 +30,8 @@ class Request:
     provenance: Provenance
     table: Mapping[str, WireRule]
     soft: frozenset[str] = frozenset()
+    traits: Traits | None = None
+    """Those of the history behind the body, None where they are not known: they spare checks that find nothing."""
     model: ModelFacts = field(default_factory=ModelFacts)
 
     def __post_init__(self) -> None:
@@ -81,12 +84,17 @@ class Request:
         )
 
 
-def run[View](request: Request, view: View, checks: Iterable[Callable[[View], Iterator[Violation]]]) -> list[Violation]:
+def run(request: Request, view: object, checks: tuple[Check, ...]) -> list[Violation]:
     """All broken rules, in the order the provider would look: the first is the one it most likely answers with.
 
     ``view`` is the body as the protocol's checks want to read it, made once for all of them.
     """
-    found = [violation for check in checks for violation in check(view)]
+    return in_order(request, (one for check in applicable(checks, request.traits) for one in check(view)))
+
+
+def in_order(request: Request, violations: Iterable[Violation]) -> list[Violation]:
+    """Violations of one request in the order the provider would look."""
+    found = list(violations)
     found.sort(key=lambda violation: (violation.certainty == "uncertain", request.table[violation.rule].rank))
     return found
 
@@ -129,7 +137,7 @@ def lone_surrogates(value: Any, pointer: Pointer = ()) -> Iterator[Pointer]:
 def survey(value: Any) -> tuple[int, bool]:
     """Bytes that a JSON value takes as compact JSON, and whether any string in it holds half a surrogate pair."""
     try:
-        return len(jsjson.encoded(value)), False
+        return _size(value, 2), False
     except (ValueError, OverflowError, RecursionError):
         pass
     try:
@@ -140,6 +148,15 @@ def survey(value: Any) -> tuple[int, bool]:
         return len(text.encode()), False
     except UnicodeEncodeError:
         return len(text), True
+
+
+def _size(value: Any, levels: int) -> int:
+    """Bytes of compact JSON, told piece by piece down to ``levels``, so that a body is never there a second time."""
+    if levels and type(value) is dict and value:
+        return 1 + sum(len(jsjson.encoded(key)) + 2 + _size(item, levels - 1) for key, item in value.items())
+    if levels and type(value) is list and value:
+        return 1 + sum(1 + _size(item, levels - 1) for item in value)
+    return len(jsjson.encoded(value))
 
 
 def half_characters(request: Request) -> Iterator[Violation]:
@@ -157,6 +174,7 @@ class Judged(Protocol):
         ...
 
 
+@needs("halves")
 def broken_text(view: Judged) -> Iterator[Violation]:
     """A31: half surrogate pairs make the body no JSON. Inside ``arguments`` they are escaped once more and do no harm
     (docs/contract/wire.md#c5)."""

@@ -71,8 +71,9 @@ def prompt(lowered: Lowered, target: Target) -> list[PromptMessage]:
     (docs/contract/wire.md#f6)."""
     messages = _converted(lowered)
     _replace_unreadable(messages, target)
-    for message in messages:
-        message.blocks = [_well_formed(block) for block in message.blocks]
+    if not lowered.whole:
+        for message in messages:
+            message.blocks = [_well_formed(block) for block in message.blocks]
     messages = _normalised(messages, target, lowered)
     return _remapped(messages, target)
 

@@ -58,7 +58,7 @@ def find_all(context: Context, rules: Collection[str] = REGISTRY, *, apart: bool
     valid = dialect_of(context.session).rules
     looked = lastcall.wanted(context, rules)
     for code, rule in REGISTRY.items():
-        if code in looked and (valid is None or code in valid):
+        if code in looked and (valid is None or code in valid) and context.may_hold(rule.needs):
             context.rule = code
             go_on()
             for finding in paced(rule.find(context)):

@@ -102,7 +102,7 @@ def _useful(message: Message) -> bool:
     return False
 
 
-@rule("failed-attempt-leftovers", severity="at-risk", safety="safe")
+@rule("failed-attempt-leftovers", severity="at-risk", safety="safe", needs="restarted")
 def find_leftovers(context: Context) -> Iterator[Finding]:
     """Two step-starts with no step-finish between: the first attempt failed and its parts are leftovers."""
     for message in context.messages:
@@ -146,7 +146,7 @@ def _executed(part: Part) -> bool:
     return isinstance(part, ToolPart) and part.executed
 
 
-@rule("step-boundary-lost", severity="blocked", safety="safe")
+@rule("step-boundary-lost", severity="blocked", safety="safe", needs="step-finish tool")
 def find_lost_boundaries(context: Context) -> Iterator[Finding]:
     """Content after a step-finish with no step-start before it."""
     for message in context.messages:

@@ -33,7 +33,7 @@ _ID_CODES = ("call-id-charset", "duplicate-call-id-in-message", "duplicate-call-
 _CHECKS_IDS = frozenset({"anthropic-messages", "bedrock-converse"})
 
 
-@rule("call-id-charset", severity="blocked", safety="safe")
+@rule("call-id-charset", severity="blocked", safety="safe", needs="odd-id refused")
 def find_call_ids(context: Context) -> Iterator[Finding]:
     """Empty ids, ids with other characters than letters, digits, ``_`` and ``-``, and ids that the client's scrub makes
     equal."""
@@ -83,7 +83,7 @@ def _bad_id(context: Context, message: Message, tool: ToolPart, reason: str, ref
     )
 
 
-@rule("tool-name-invalid", severity="blocked", safety="safe")
+@rule("tool-name-invalid", severity="blocked", safety="safe", needs="odd-name")
 def find_names(context: Context) -> Iterator[Finding]:
     """Tool names that are not 1 to 64 letters, digits, ``_`` or ``-``."""
     for message, tool in context.tools:
@@ -110,7 +110,7 @@ def find_names(context: Context) -> Iterator[Finding]:
         )
 
 
-@rule("tool-input-malformed", severity="blocked", safety="safe")
+@rule("tool-input-malformed", severity="blocked", safety="safe", needs="tool")
 def find_inputs(context: Context) -> Iterator[Finding]:
     """Arguments that are no JSON object. A V2 call that still streams holds raw text by design."""
     for message, tool in context.tools:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 from sessions_app.domain.lowering.dedupe import winners
@@ -45,7 +45,7 @@ def rename(context: Context, message: Message, tool: ToolPart, why: str) -> tupl
     return edit_part(tool, (Edit(call_id_path(message), new),), why), new
 
 
-@rule("duplicate-call-id-in-message", severity="blocked", safety="safe")
+@rule("duplicate-call-id-in-message", severity="blocked", safety="safe", needs="repeated-id")
 def find_duplicates(context: Context) -> Iterator[Finding]:
     """Tools of one message that share a call id (an empty id names nothing: that is ``call-id-charset``)."""
     for message in context.messages:
@@ -138,7 +138,7 @@ def _count(number: int) -> str:
     return {2: "Two", 3: "Three", 4: "Four", 5: "Five"}.get(number, str(number))
 
 
-@rule("duplicate-call-id-across-turns", severity="blocked", safety="safe")
+@rule("duplicate-call-id-across-turns", severity="blocked", safety="safe", needs="repeated-id")
 def find_across_turns(context: Context) -> Iterator[Finding]:
     """One call id in several messages: the first keeps it, every later one is a call of its own."""
     first: dict[str, str] = {}
@@ -181,7 +181,7 @@ def _reused(context: Context, message: Message, tool: ToolPart, origin: str) -> 
     )
 
 
-@rule("orphan-tool-use", severity="blocked", safety="safe", live=True)
+@rule("orphan-tool-use", severity="blocked", safety="safe", live=True, needs="refused v2")
 def find_orphans(context: Context) -> Iterator[Finding]:
     """Calls that reach the provider without a result. V1 pairs every call of the client's own tools; only what the
     provider itself executed can lose its result there (docs/contract/wire.md#f8)."""
@@ -221,7 +221,7 @@ def _names(violation: Violation, tool: ToolPart) -> bool:
     return violation.part == tool.id or bool(tool.call_id and tool.call_id in violation.error)
 
 
-@rule("stuck-tool", severity="at-risk", safety="safe", live=True)
+@rule("stuck-tool", severity="at-risk", safety="safe", live=True, needs="open-call")
 def find_stuck(context: Context) -> Iterator[Finding]:
     """Calls that never ended: the client shows them as busy, the V2 one until the next prompt."""
     for message, tool in context.tools:
@@ -248,21 +248,26 @@ def find_stuck(context: Context) -> Iterator[Finding]:
             )
 
 
-@rule("tool-ran-twice", severity="info", safety="manual")
+@rule("tool-ran-twice", severity="info", safety="manual", needs="repeated-call")
 def find_repeats(context: Context) -> Iterator[Finding]:
     """Two completed calls of one message with the same tool and input, under two ids or with two results. One id with
     two inputs is two calls (``duplicate-call-id-in-message``)."""
     for message in context.messages:
         done: dict[tuple[str, str], ToolPart] = {}
-        for tool in message.tools():
-            if tool.status != "completed" or tool.provider_executed:
+        tools = [tool for tool in message.tools() if tool.status == "completed" and not tool.provider_executed]
+        if len({tool.tool for tool in tools}) == len(tools):
+            continue
+        likenesses = [_likeness(tool) for tool in tools]
+        alike = Counter(likenesses)
+        for tool, likeness in zip(tools, likenesses, strict=True):
+            if alike[likeness] == 1:
                 continue
             earlier = done.setdefault((tool.tool, repr(tool.input)), tool)
             if earlier is not tool and (earlier.call_id != tool.call_id or _differs(earlier, tool)):
                 yield _repeat(context, message, earlier, tool)
 
 
-@rule("executed-tool-not-replayed", severity="at-risk", safety="manual")
+@rule("executed-tool-not-replayed", severity="at-risk", safety="manual", needs="failed")
 def find_untold(context: Context) -> Iterator[Finding]:
     """Calls that ran in a failed V1 answer, which is not sent again: neither call nor result reaches the model, unless
     a later answer made the same call."""
@@ -276,6 +281,12 @@ def find_untold(context: Context) -> Iterator[Finding]:
             untold = [tool for tool in ran if _call(tool) not in told]
             if untold:
                 yield _untold(context, message, untold)
+
+
+def _likeness(tool: ToolPart) -> Hashable:
+    """Equal for calls of the same tool with the same input, and for few others; cheaper than the whole input."""
+    values = tool.input.values() if isinstance(tool.input, dict) else ()
+    return tool.tool, tuple([len(value) if isinstance(value, str) else 0 for value in values])
 
 
 def _untold(context: Context, message: Message, ran: list[ToolPart]) -> Finding:

@@ -78,7 +78,7 @@ def only_trigger(message: Message) -> bool:
     return all(isinstance(part, CompactionPart) for part in message.parts)
 
 
-@rule("compaction-loop", severity="blocked", safety="safe")
+@rule("compaction-loop", severity="blocked", safety="safe", needs="compaction summary")
 def find_loop(context: Context) -> Iterator[Finding]:
     """Runs of failed compactions, and runs of summaries with nothing said in between."""
     for run in _failed_runs(context):
@@ -146,7 +146,7 @@ def _no_gain(context: Context, good: list[Message]) -> Finding:
     )
 
 
-@rule("compaction-cuts-tool-pair", severity="blocked", safety="safe")
+@rule("compaction-cuts-tool-pair", severity="blocked", safety="safe", needs="compaction")
 def find_cut_pair(context: Context) -> Iterator[Finding]:
     """A kept tail that begins inside a turn; V1 keeps a call and its result in one part, so only the verdict says if it
     matters."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from sessions_app.domain.bodies import Requests
+from sessions_app.domain.bodies import Requests, Sent
 from sessions_app.domain.dialects import dialect_of
 from sessions_app.domain.jsjson import dumps, loads
 from sessions_app.domain.judging import judged_requests, verdict_on
@@ -18,12 +19,13 @@ from sessions_app.domain.lowering.replay_v2 import select_v2
 from sessions_app.domain.lowering.settle_v2 import to_settle
 from sessions_app.domain.model import Message, Part, Session, ToolPart
 from sessions_app.domain.turns import Turn, turns
-from sessions_app.domain.wire.callids import wire_call_id
-from sessions_app.domain.wire.lowered import Body, LoweringError
+from sessions_app.domain.wire.callids import wants_nine, wire_call_id
+from sessions_app.domain.wire.lowered import Lowered, LoweringError
 from sessions_app.domain.wire.target import Target, infer_target
 from sessions_app.domain.wire.verdict import Verdict, Violation
 
 from .finding import Choice, Finding, Safety, Severity
+from .stored import told
 
 GOES_ON = "; the client cannot show the session, but goes on"
 """Said of a row that stops the transcript and no request."""
@@ -93,11 +95,15 @@ class Context:
         self._own = own
         self.session = session
         self.target = target or infer_target(session, thinking)
-        self._requests = requests or judged_requests(session, self.target)
+        self.requests = requests or judged_requests(session, self.target)
         self.facts = facts or Facts()
         self.rule = ""
         self._minted: set[str] = set()
         self._numbers: dict[str, int] = {}
+
+    def anew(self) -> Context:
+        """For looking again, as if nobody had looked: with what was computed of its requests, and no id minted."""
+        return Context(self.session, self.target, self.facts, own=self.verdict, requests=self.requests)
 
     # What a rule says.
 
@@ -166,6 +172,18 @@ class Context:
     def v2(self) -> bool:
         """The session's client speaks to providers as opencode's V2 does."""
         return dialect_of(self.session).writer == "v2"
+
+    @cached_property
+    def stored(self) -> frozenset[str]:
+        """What there is in the session, in words of ``stored.WORDS``, but for "refused"."""
+        found = told(self.session, self.requests.measure)
+        return found | {"odd-id"} if wants_nine(self.target) else found
+
+    def may_hold(self, needs: frozenset[str]) -> bool:
+        """Whether a rule of these needs can find anything here."""
+        if not needs or not needs.isdisjoint(self.stored):
+            return True
+        return "refused" in needs and self.verdict is not None and not self.verdict.accepted
 
     @property
     def row(self) -> Mapping[str, Any]:
@@ -239,7 +257,7 @@ class Context:
         """Its own target's verdict on the rows as stored; None where no target is known."""
         if self._own is not None or self.target is None:
             return self._own
-        return verdict_on(self._requests, self.target)
+        return verdict_on(self.requests, self.target)
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
@@ -253,7 +271,7 @@ class Context:
     @cached_property
     def last_calls(self) -> list[LastCall]:
         """What providers last said that no answer followed, the newest first; [] where the last call was answered."""
-        return last_calls(self.messages, self.target, self._requests, self.verdict)
+        return last_calls(self.messages, self.target, self.requests, self.verdict)
 
     def refused_last(self, *codes: str) -> list[LastCall]:
         """Of these, the refusals of the history that can come from this rule (with ``codes``: from one of these)."""
@@ -274,25 +292,35 @@ class Context:
         return part if part is not None and part.fault is None else None
 
     @cached_property
-    def body(self) -> Body | None:
-        """The request its own client would send next, as stored; None where none can be built."""
-        if self.target is None:
-            return None
-        try:
-            return self._requests.body(self.target)
-        except LoweringError:
-            return None
+    def sent(self) -> Sent:
+        """What is in the request that its own client would send next, as stored; nothing where none can be built."""
+        if self.target is not None:
+            with suppress(LoweringError):
+                return self.requests.sent(self.target)
+        return Sent(frozenset(), frozenset())
 
     @cached_property
     def sent_messages(self) -> frozenset[str]:
         """Messages of which something is sent."""
-        return frozenset(origin.message for origin in self.body.provenance.values()) if self.body else frozenset()
+        lowered = self._all_sent
+        if lowered is not None:
+            return frozenset([origin.message for origins in lowered.origins for origin in origins])
+        return self.sent.messages
 
     @cached_property
+    def _all_sent(self) -> Lowered | None:
+        """The canonical messages, where something of each is sure to be sent: no body need be written to know."""
+        try:
+            if self.target is None or not self.requests.all_sent(self.target):
+                return None
+            return self.requests.lowered(self.target)
+        except LoweringError:
+            return None
+
+    @property
     def sent_parts(self) -> frozenset[str]:
         """Parts that are sent in some form."""
-        origins = self.body.provenance.values() if self.body else ()
-        return frozenset(origin.part for origin in origins if origin.part)
+        return self.sent.parts
 
     @cached_property
     def read_messages(self) -> frozenset[str]:

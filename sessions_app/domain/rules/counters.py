@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sessions_app.domain.model import StepFinishPart
 
@@ -12,21 +12,32 @@ from .finding import Finding, safe
 from .operations import edit_session
 from .registration import rule
 
-_COLUMNS: dict[str, tuple[str, ...]] = {
-    "cost": ("cost",),
-    "tokens_input": ("tokens", "input"),
-    "tokens_output": ("tokens", "output"),
-    "tokens_reasoning": ("tokens", "reasoning"),
-    "tokens_cache_read": ("tokens", "cache", "read"),
-    "tokens_cache_write": ("tokens", "cache", "write"),
-}
+_COLUMNS: Final = (
+    "cost",
+    "tokens_input",
+    "tokens_output",
+    "tokens_reasoning",
+    "tokens_cache_read",
+    "tokens_cache_write",
+)
+"""The session's columns of what its steps cost and used."""
 
 
-def _number(data: Mapping[str, Any], path: tuple[str, ...]) -> float:
-    value: Any = data
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
+def _counts(data: Mapping[str, Any]) -> list[float]:
+    """What a step says of each of ``_COLUMNS``; 0 for what is no number."""
+    tokens = _member(data, "tokens")
+    cache = _member(tokens, "cache")
+    found = (
+        data.get("cost"),
+        *(tokens.get(name) for name in ("input", "output", "reasoning")),
+        *(cache.get(name) for name in ("read", "write")),
+    )
+    return [value if isinstance(value, (int, float)) and value is not True else 0 for value in found]
+
+
+def _member(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = data.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 @rule("usage-counters-wrong", severity="info", safety="safe")
@@ -38,14 +49,11 @@ def find(context: Context) -> Iterator[Finding]:
     sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
     negative: list[str] = []
     for part in finishes:
-        below = False
-        for name, path in _COLUMNS.items():
-            count = _number(part.data, path)
+        counts = _counts(part.data)
+        for name, count in zip(_COLUMNS, counts, strict=True):
             if count > 0:
                 sums[name] += count
-            elif count < 0:
-                below = True
-        if below:
+        if min(counts) < 0:
             negative.append(part.id)
     stored = {name: context.row[name] for name in _COLUMNS if isinstance(context.row.get(name), (int, float))}
     wrong = [name for name, held in stored.items() if abs(held - sums[name]) > 1e-9 * max(1, abs(sums[name]))]

@@ -41,7 +41,7 @@ def _parent(context: Context, message: Message, user: Message | None) -> Finding
     )
 
 
-@rule("dangling-tail", severity="at-risk", safety="lossy")
+@rule("dangling-tail", severity="at-risk", safety="lossy", needs="compaction")
 def find_tail(context: Context) -> Iterator[Finding]:
     """Compactions whose kept tail begins at a message that is not in the session: nothing is cut then."""
     if context.v2:

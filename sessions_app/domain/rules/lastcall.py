@@ -31,7 +31,7 @@ _WHY = "the refusal it stores is settled"
 _KEPT = "the refusal it stores is evidence"
 
 
-@rule(CODE, severity="blocked", safety="manual")
+@rule(CODE, severity="blocked", safety="manual", needs="failed")
 def find(context: Context) -> Iterator[Finding]:
     """The last word of the provider was no, and nothing was answered since."""
     for call in context.last_calls:

@@ -87,7 +87,7 @@ def _media(path: JsonPath, entry: dict[str, Any], key: str) -> Media:
     return Media(path, mime if isinstance(mime, str) else "", url if isinstance(url, str) else "", str(name), raw)
 
 
-@rule("media-rejected", severity="blocked", safety="lossy")
+@rule("media-rejected", severity="blocked", safety="lossy", needs="file attached")
 def find(context: Context) -> Iterator[Finding]:
     """Files at fault, a message part at a time; then more images than a request may hold."""
     yield from _stored(context)

@@ -51,7 +51,7 @@ def _results(message: Message, part: Part) -> Iterator[tuple[JsonPath, dict[str,
             yield ("provider", "resultMetadata", key), held
 
 
-@rule("provider-state-nested", severity="blocked", safety="safe")
+@rule("provider-state-nested", severity="blocked", safety="safe", needs="v2")
 def find(context: Context) -> Iterator[Finding]:
     """State that is stored, but not where the client looks for it."""
     for message in context.messages if context.v2 else ():

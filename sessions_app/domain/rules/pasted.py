@@ -16,13 +16,13 @@ from .registration import rule
 from .thinking import SWITCH_OFF, remove_turn
 
 
-@rule("thinking-altered", severity="blocked", safety="lossy")
+@rule("thinking-altered", severity="blocked", safety="lossy", needs="reasoning")
 def find_altered(context: Context) -> Iterator[Finding]:
     """Signed thinking that is no longer what was signed."""
     return _told(context, "was changed after it was signed")
 
 
-@rule("thinking-stale", severity="blocked", safety="lossy")
+@rule("thinking-stale", severity="blocked", safety="lossy", needs="reasoning")
 def find_stale(context: Context) -> Iterator[Finding]:
     """A signature that was valid once."""
     return _told(context, "has a signature that is no longer accepted")

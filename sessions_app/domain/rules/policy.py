@@ -11,7 +11,7 @@ from .finding import Finding
 from .registration import rule
 
 
-@rule("content-policy-text", severity="blocked", safety="manual")
+@rule("content-policy-text", severity="blocked", safety="manual", needs="failed")
 def find(context: Context) -> Iterator[Finding]:
     """Only where the session recorded such a refusal and got no answer since: no offline check knows a filter."""
     for call in context.refused_last()[:1]:

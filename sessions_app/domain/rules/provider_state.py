@@ -115,7 +115,7 @@ def _unseal(message: Message) -> Iterator[Operation]:
             yield delete_part(part, why) if unsaid else edit_part(part, edits, why)
 
 
-@rule("reasoning-item-unpaired", severity="blocked", safety="lossy")
+@rule("reasoning-item-unpaired", severity="blocked", safety="lossy", needs="reasoning")
 def find_unpaired(context: Context) -> Iterator[Finding]:
     """A reasoning item with nothing generated after it: the last of its step, or followed by another reasoning item."""
     if not _responses(context):
@@ -160,7 +160,7 @@ def _unpaired(context: Context, message: Message, part: Part, step: Sequence[Par
     )
 
 
-@rule("item-reference-missing", severity="blocked", safety="lossy")
+@rule("item-reference-missing", severity="blocked", safety="lossy", needs="reasoning")
 def find_missing_items(context: Context) -> Iterator[Finding]:
     """Item ids without encrypted content: the server is asked for what it never stored (store is off)."""
     if not _responses(context):
@@ -188,7 +188,7 @@ def find_missing_items(context: Context) -> Iterator[Finding]:
             )
 
 
-@rule("reasoning-field-missing", severity="blocked", safety="manual")
+@rule("reasoning-field-missing", severity="blocked", safety="manual", needs="tool")
 def find_missing_field(context: Context) -> Iterator[Finding]:
     """Tool-call turns without reasoning on endpoints that want it back."""
     target = context.target
@@ -222,7 +222,7 @@ def _reasons(message: Message) -> bool:
     return any(isinstance(part, ReasoningPart) and not blank(part.text) for part in message.parts)
 
 
-@rule("thought-signature-missing", severity="blocked", safety="manual")
+@rule("thought-signature-missing", severity="blocked", safety="manual", needs="tool")
 def find_unsigned_calls(context: Context) -> Iterator[Finding]:
     """Gemini 3 checks the first call of every step in the current turn."""
     target = context.target

@@ -43,7 +43,7 @@ def foreign_text(data: dict[str, Any]) -> str:
     return ""
 
 
-@rule("orphan-tool-result", severity="blocked", safety="lossy")
+@rule("orphan-tool-result", severity="blocked", safety="lossy", needs="other-kind refused")
 def find_orphan_results(context: Context) -> Iterator[Finding]:
     """Result parts of a foreign kind; V1 and V2 keep a call and its result in one part."""
     calls = {tool.call_id: (message, tool) for message, tool in context.tools if tool.call_id}
@@ -126,7 +126,7 @@ def _refused_result(context: Context, message_id: str, part_id: str) -> Iterator
         )
 
 
-@rule("history-shape-foreign", severity="blocked", safety="lossy")
+@rule("history-shape-foreign", severity="blocked", safety="lossy", needs="other-kind refused")
 def find_foreign_shapes(context: Context) -> Iterator[Finding]:
     """Calls in another product's shape, and shapes that only the wire rules see (R13, A2s)."""
     for message in context.messages:

@@ -43,7 +43,7 @@ def find_assistant_tail(context: Context) -> Iterator[Finding]:
     )
 
 
-@rule("role-order", severity="blocked", safety="lossy")
+@rule("role-order", severity="blocked", safety="lossy", needs="refused")
 def find_role_order(context: Context) -> Iterator[Finding]:
     """Orders of roles that the target refuses, one finding per place."""
     seen: set[tuple[str, str]] = set()

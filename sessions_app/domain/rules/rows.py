@@ -13,7 +13,7 @@ from .operations import delete_message, delete_part, delete_parts, delete_row, e
 from .registration import rule
 
 
-@rule("corrupt-json", severity="blocked", safety="lossy")
+@rule("corrupt-json", severity="blocked", safety="lossy", needs="faulty")
 def find_corrupt(context: Context) -> Iterator[Finding]:
     """Rows whose JSON does not parse, and a revert column that does not."""
     for fault in context.session.faults:

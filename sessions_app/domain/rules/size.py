@@ -28,7 +28,7 @@ type _Field = tuple[JsonPath, str]
 """Where a text stands in a part's data, and the text."""
 
 
-@rule("huge-output", severity="blocked", safety="lossy")
+@rule("huge-output", severity="blocked", safety="lossy", needs="large")
 def find_huge(context: Context) -> Iterator[Finding]:
     """Calls of which one output, or the arguments, are too big to be sent again with every request."""
     for message, tool in context.tools:
@@ -109,7 +109,7 @@ def _huge(context: Context, message: Message, tool: ToolPart, outputs: list[_Fie
     )
 
 
-@rule("context-overflow", severity="blocked", safety="lossy")
+@rule("context-overflow", severity="blocked", safety="lossy", needs="huge failed refused")
 def find_overflow(context: Context) -> Iterator[Finding]:
     """The session recorded an overflow and has not got past it, or the request is bigger than any window."""
     calls = context.refused_last(context.rule)

@@ -33,7 +33,7 @@ def _noted_error(words: str) -> Edit:
     return Edit(("error",), {"name": "UnknownError", "data": {"message": words}})
 
 
-@rule("summary-unfinished", severity="at-risk", safety="safe", live=True)
+@rule("summary-unfinished", severity="at-risk", safety="safe", live=True, needs="compaction")
 def find_unfinished(context: Context) -> Iterator[Finding]:
     """A summary without finish: the client takes its compaction for unfinished work again and again."""
     for attempt, summary in _each_summary(context):
@@ -73,7 +73,7 @@ def _depended_on(context: Context, attempt: Attempted, summary: Message) -> bool
     )
 
 
-@rule("summary-failed-with-tail", severity="at-risk", safety="safe")
+@rule("summary-failed-with-tail", severity="at-risk", safety="safe", needs="compaction")
 def find_failed_with_tail(context: Context) -> Iterator[Finding]:
     """A kept tail whose summary failed: one half of the client drops what stands before it, the other starts anew."""
     why = "its summary failed, so nothing may be dropped before the tail"
@@ -90,7 +90,7 @@ def find_failed_with_tail(context: Context) -> Iterator[Finding]:
             )
 
 
-@rule("summary-empty", severity="at-risk", safety="safe")
+@rule("summary-empty", severity="at-risk", safety="safe", needs="compaction")
 def find_empty_summary(context: Context) -> Iterator[Finding]:
     """A finished summary that says nothing, so that the whole history before it is lost to the model."""
     why = "an empty summary hides the whole history"
@@ -106,7 +106,7 @@ def find_empty_summary(context: Context) -> Iterator[Finding]:
             )
 
 
-@rule("summary-flag-wrong", severity="at-risk", safety="safe")
+@rule("summary-flag-wrong", severity="at-risk", safety="safe", needs="compaction summary")
 def find_wrong_flag(context: Context) -> Iterator[Finding]:
     """Summaries that do not answer a compaction, and two finished summaries of one compaction."""
     if context.v2:

@@ -25,7 +25,7 @@ _FIRST = frozenset({"thinking-not-first", "thinking-unsigned", "thinking-lost-on
 _SIGNING = frozenset({"anthropic-messages", "bedrock-converse"})
 
 
-@rule("thinking-lost-on-error", severity="blocked", safety="lossy")
+@rule("thinking-lost-on-error", severity="blocked", safety="lossy", needs="v2")
 def find_lost(context: Context) -> Iterator[Finding]:
     """V2 only: V1 leaves errored turns out."""
     if not context.v2 or context.target is None:
@@ -113,7 +113,7 @@ def _lost_but_said(context: Context) -> Iterator[Finding]:
             )
 
 
-@rule("thinking-unsigned", severity="blocked", safety="lossy")
+@rule("thinking-unsigned", severity="blocked", safety="lossy", needs="reasoning refused")
 def find_unsigned(context: Context) -> Iterator[Finding]:
     """Thinking without a signature: refused, all that a message holds, or left out by the client."""
     for message, violation, parts in _refused_turns(context):
@@ -126,7 +126,7 @@ def find_unsigned(context: Context) -> Iterator[Finding]:
     yield from _left_out(context)
 
 
-@rule("thinking-not-first", severity="blocked", safety="lossy")
+@rule("thinking-not-first", severity="blocked", safety="lossy", needs="refused")
 def find_not_first(context: Context) -> Iterator[Finding]:
     """A refused tool turn that begins with something else than its thinking."""
     for message, violation, parts in _refused_turns(context):
@@ -135,7 +135,7 @@ def find_not_first(context: Context) -> Iterator[Finding]:
             yield _tool_turn(context, message, violation, parts, "it does not begin with thinking")
 
 
-@rule("thinking-only-message", severity="blocked", safety="lossy")
+@rule("thinking-only-message", severity="blocked", safety="lossy", needs="reasoning")
 def find_only(context: Context) -> Iterator[Finding]:
     """A message of reasoning and nothing else; unsigned reasoning on a protocol that signs is ``thinking-unsigned``."""
     reason = "reasoning is all it holds"
@@ -304,7 +304,7 @@ def remove_turn(context: Context, message: Message) -> Choice:
 
 
 def _reasoning_only(context: Context) -> Iterator[tuple[Message, Violation]]:
-    for message in context.messages:
+    for message in context.messages if context.violations else ():
         reasons = any(isinstance(part, ReasoningPart) for part in message.parts)
         if message.is_assistant and reasons and not holds_answer(message):
             violation = context.any_refusal(messages=[message], parts=message.parts)

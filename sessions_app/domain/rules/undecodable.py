@@ -38,7 +38,7 @@ KNOWN_KINDS = frozenset(
 """The kinds of V1 parts that client 1.18 knows; it leaves out every other."""
 
 
-@rule("undecodable-row", severity="at-risk", safety="lossy")
+@rule("undecodable-row", severity="at-risk", safety="lossy", needs="faulty other-kind refused")
 def find(context: Context) -> Iterator[Finding]:
     """Fields that the client's schema misses, and part kinds it does not know."""
     for message in context.messages:

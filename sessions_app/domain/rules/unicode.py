@@ -57,7 +57,7 @@ def value_at(value: Any, path: JsonPath) -> Any:
     return value
 
 
-@rule("invalid-unicode", severity="blocked", safety="safe")
+@rule("invalid-unicode", severity="blocked", safety="safe", needs="odd-text")
 def find(context: Context) -> Iterator[Finding]:
     """Lone surrogates and NULs in parts, and in what a V2 row without content items says."""
     for message in context.messages:

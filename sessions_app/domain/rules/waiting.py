@@ -13,7 +13,7 @@ from .registration import rule
 _WHEN = {"steer": "before the next prompt", "queue": "one by one after the next prompt's turn"}
 
 
-@rule("waiting-prompt", severity="info", safety="manual")
+@rule("waiting-prompt", severity="info", safety="manual", needs="waiting")
 def find_waiting(context: Context) -> Iterator[Finding]:
     """One finding for each way of delivery."""
     waiting = waiting_prompts(context.session.rows)

@@ -92,6 +92,8 @@ class Lowered:
     """Stored parts that the lowering drops (not sent)."""
     client: str = ""
     """The version that the session names, "" = none."""
+    whole: bool = False
+    """No text in it holds half a surrogate pair; False where nobody looked."""
     ends: bool = False
     """The request ends here, as inside a turn; else one more user message follows, whether it is shown or not."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from typing import Any
 from uuid import UUID
 
 from django.http import QueryDict
 from django.utils import timezone
 
-from sessions_app.domain.wish import LEVELS, Wish
+from sessions_app.domain.wish import Wish
+from sessions_app.management import declared
 from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.models import RepairBatch
 from sessions_app.selectors.bulk import report_rows
@@ -23,37 +23,7 @@ from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.workers import worker_is_alive
 
 
-class Command(SutureCommand):
-    help = "Repair the imported sessions that a filter finds, as one batch that one --undo takes back."
-    examples = (
-        ("suture bulk-repair --filter 'health=blocked' --dry-run", "how many would be repaired, by which rules"),
-        ("suture bulk-repair --filter 'health=blocked&rule=stuck-tool'", "repair them"),
-        ("suture bulk-repair --undo BATCH", "take the whole batch back"),
-    )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--filter",
-            default="",
-            metavar="QUERY",
-            help="as in the address of the sessions page: health=blocked&rule=stuck-tool; left out: all sessions",
-        )
-        parser.add_argument(
-            "--rule",
-            action="append",
-            default=[],
-            metavar="CODE",
-            help="only this rule; may be given several times",
-        )
-        parser.add_argument("--safety", choices=LEVELS, default="safe", help="how far a repair may go")
-        parser.add_argument("--reason", default="", help="kept with every repair")
-        parser.add_argument("--stop-on-failure", action="store_true", help="stop at the first session that fails")
-        parser.add_argument("--force", action="store_true", help="also close what a running client may be working on")
-        parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
-        parser.add_argument("--resume", metavar="BATCH", type=UUID, help="go on with a batch that was interrupted")
-        parser.add_argument("--undo", metavar="BATCH", type=UUID, help="take a whole batch back")
-        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
-
+class Command(declared.BulkRepair, SutureCommand):
     def run(self, *, json: bool, dry_run: bool, resume: UUID | None, undo: UUID | None, **options: Any) -> int:
         database_prepare()
         try:

@@ -3,21 +3,18 @@ written."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
 from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.processor import Usage
+from sessions_app.management import declared
 from sessions_app.management.base import (
     BAD_USAGE,
     FOUND_IT,
     SutureCommand,
     one_session,
     open_path,
-    path_argument,
-    session_argument,
-    target_arguments,
 )
 from sessions_app.management.repairbase import written
 from sessions_app.providers import Cancel, Line, NotReachable
@@ -37,24 +34,7 @@ from sessions_app.stores.base import About, Store
 from sessions_app.stores.changes import GuardRefused
 
 
-class Command(SutureCommand):
-    help = "Summarise a session through the configured model and write the compaction. Nothing is sent without --send."
-    examples = (
-        ("suture compact customer.db --session ses_...", "where it would be sent, and how much"),
-        ("suture compact customer.db --session ses_... --send --dry-run", "make the summary and show it"),
-        ("suture compact customer.db --session ses_... --send", "write it"),
-    )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        path_argument(parser)
-        session_argument(parser)
-        target_arguments(parser)
-        parser.add_argument("--send", action="store_true", help="send it; otherwise only say what would be sent where")
-        parser.add_argument("--dry-run", action="store_true", help="make the summary and show it; write nothing")
-        parser.add_argument("--output", metavar="FILE", help="write to a copy, of the same kind as PATH")
-        parser.add_argument("--force", action="store_true", help="also while a running client has the file open")
-        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
-
+class Command(declared.Compact, SutureCommand):
     def run(self, *, path: str | None, send: bool, json: bool, **options: Any) -> int:
         if path == "-" and not (options["output"] or options["dry_run"] or not send):
             raise ValueError("What comes from stdin cannot be written in place; name an --output.")

@@ -17,6 +17,7 @@ from django_tasks_db.management.commands.db_worker import Command as Worker
 from sessions_app import tasks
 from sessions_app.management import lifeline
 from sessions_app.management.base import untold
+from sessions_app.management.declared import Worker as Declared
 from sessions_app.management.locks import work_lock
 from sessions_app.services import workers
 from sessions_app.services.datadir import data_dir
@@ -28,16 +29,12 @@ _DAY = 86_400.0
 
 
 class Command(Worker):
-    help = "Run the background worker: imports, scans and bulk repairs."
+    help = Declared.help
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         untold(parser)
-        parser.add_argument(
-            "--take-over",
-            action="store_true",
-            help="this is the only worker: take up at once what an earlier one left unfinished",
-        )
+        Declared().add_arguments(parser)
 
     def handle(self, **options: Any) -> None:
         lifeline.watch()

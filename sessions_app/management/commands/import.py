@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
+from sessions_app.management import declared
 from sessions_app.management.base import SutureCommand, found
 from sessions_app.management.importbase import run_to_end, source_document, source_words
 from sessions_app.services.database import database_prepare
 from sessions_app.services.importing import source_attach
 
 
-class Command(SutureCommand):
-    help = "Attach databases, storage folders or exports, and import and scan their sessions."
-    examples = (("suture import", "opencode's own database"), ("suture import customer.db storage/", "several sources"))
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="*", metavar="PATH", help="left out: opencode's own database")
-        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
-
+class Command(declared.Import, SutureCommand):
     def run(self, *, paths: list[str], json: bool, **options: Any) -> int:
         database_prepare()
         documents = []

@@ -11,7 +11,7 @@ from typing import Any
 
 from sessions_app.domain import dialects
 from sessions_app.domain.bodies import written
-from sessions_app.domain.jsjson import dumps, line
+from sessions_app.domain.jsjson import dumps, line, pieces
 from sessions_app.domain.judging import OPENS_WITH
 from sessions_app.domain.lowering import lower, lowerer
 from sessions_app.domain.lowering.summary_request import summary_request
@@ -91,7 +91,9 @@ class Command(SutureCommand):
         except LoweringError as problem:
             self.data(dumps({"error": {"kind": problem.kind, "message": problem.words}}))
             return FOUND_IT
-        self.data(dumps(result))
+        for piece in pieces(result):
+            self.stdout.write(piece)
+        self.data("")
         if options["provenance"]:
             _write_provenance(Path(options["provenance"]), origins)
         return 0

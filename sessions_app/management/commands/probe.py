@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from sessions_app.management import declared
 from sessions_app.management.base import (
     BAD_USAGE,
     FOUND_IT,
     SutureCommand,
     one_session,
     open_path,
-    path_argument,
-    session_argument,
-    target_arguments,
 )
 from sessions_app.models import Session
 from sessions_app.services.actor import Actor
@@ -32,26 +29,7 @@ from sessions_app.services.probing import (
 from sessions_app.services.scanning import target_document
 
 
-class Command(SutureCommand):
-    help = "Ask the provider whether it accepts a session now. Nothing is sent without --send."
-    examples = (
-        ("suture probe customer.db --session ses_...", "where it would be sent, and how much"),
-        ("suture probe customer.db --session ses_... --as-repaired --send", "ask, with the safe repairs applied"),
-    )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        path_argument(parser)
-        session_argument(parser)
-        target_arguments(parser)
-        parser.add_argument(
-            "--as-repaired",
-            action="store_true",
-            help="with the safe repairs applied to what is sent, not to PATH",
-        )
-        parser.add_argument("--send", action="store_true", help="send it; otherwise only say what would be sent where")
-        parser.add_argument("--payload", metavar="FILE", help="write the bytes that are (or would be) sent")
-        parser.add_argument("--json", action="store_true", help="the answer as JSON")
-
+class Command(declared.Probe, SutureCommand):
     def run(self, *, path: str | None, send: bool, json: bool, **options: Any) -> int:
         with open_path(path, options["input"]) as store:
             rows = store.read(one_session(store, options["session"]))

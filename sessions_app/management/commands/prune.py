@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import UTC, datetime
 from typing import Any
 
+from sessions_app.management import declared
 from sessions_app.management.base import SutureCommand
 from sessions_app.services.pruning import keeping_prune
 
 
-class Command(SutureCommand):
-    help = "Delete old backups, restore points and task results, as the settings say. The worker does it daily."
-    examples = (("suture prune --dry-run", "what would be deleted"),)
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="say what would be deleted; delete nothing")
-        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
-
+class Command(declared.Prune, SutureCommand):
     def run(self, *, dry_run: bool, json: bool, **options: Any) -> int:
         pruned = keeping_prune(now=datetime.now(UTC), dry_run=dry_run)
         if json:

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from json import loads
+from typing import Any, Literal
 
-from sessions_app.domain import dialects
 from sessions_app.domain.judging import OPENS_WITH
 from sessions_app.domain.rowcodec import to_text
-from sessions_app.domain.rules import Facts
-from sessions_app.domain.scan import as_document, scan
 from sessions_app.domain.wire.target import Thinking, parse_target
 from sessions_app.management.base import (
     FOUND_IT,
     SutureCommand,
     history_argument,
+    jobs_argument,
     open_path,
     path_argument,
     session_argument,
-    session_target,
     target_arguments,
 )
-from sessions_app.management.printing import Cell, Meter, Page, Tone, Toned, counted
+from sessions_app.management.printing import Cell, Page, Tone, Toned, counted
+from sessions_app.pool import over
+from sessions_app.services.filescan import Asked, failed, scanner
 from sessions_app.services.handback.storereport import StoreReport, store_report
-from sessions_app.services.storefacts import QUICK_SECONDS, is_native, session_facts, store_facts
-from sessions_app.stores.base import Store, StoreError
+from sessions_app.services.storefacts import QUICK_SECONDS, facts_apart, is_native, store_facts
+from sessions_app.stores.base import Store
 
 _FAILING = {
     "blocked": ("blocked", "unreadable"),
@@ -66,30 +66,32 @@ class Command(SutureCommand):
             help="the health from which on the exit code is 1",
         )
         parser.add_argument("--all", action="store_true", help="list healthy sessions too; else they are counted")
+        jobs_argument(parser)
 
     def run(self, *, path: str | None, json: bool, ndjson: bool, fail_on: str, all: bool, **options: Any) -> int:
         health: Counter[str] = Counter()
+        every = json or ndjson or all or bool(options["session"])
+        listed: list[tuple[str, str]] = []
         with open_path(path, options["input"]) as store:
             source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
             whole = store_report(store=store, seconds=QUICK_SECONDS)
             native = path != "-" and is_native(store.path)
             total = len(options["session"]) or len(store.session_ids())
             with self.err.progress("Scanning", total, shown=not ndjson) as meter:
-                found = _counted(self._sessions(store, whole, native=native, **options), health, meter)
-                if ndjson:
-                    for document in found:
-                        self.result(document)
-                    listed = []
-                else:
-                    every = json or all or bool(options["session"])
-                    listed = [document for document in found if every or document["health"] != "healthy"]
+                for word, document in self._sessions(store, whole, native=native, every=every, **options):
+                    health[word] += 1
+                    meter.at(health.total())
+                    if ndjson:
+                        self.data(document)
+                    elif document:
+                        listed.append((word, document))
             if json:  # whole or not there: an unreadable store gives none
-                self.result({"source": source, "store": whole.document(), "sessions": listed})
+                self._whole({"source": source, "store": whole.document()}, listed)
             elif not ndjson:
                 name = "stdin" if path == "-" else source["path"]
                 self.tell(f"{name} ({source['kind']}: {', '.join(source['dialects'])})")
-                for document in sorted(listed, key=lambda one: list(_WORDS).index(one["health"])):
-                    self._session_in_words(document)
+                for _, document in sorted(listed, key=lambda one: list(_WORDS).index(one[0])):
+                    self._session_in_words(loads(document))
             for problem in store.problems:
                 self.say(f"{problem.where}: {problem.reason}")
             self._store_in_words(whole, self.err if json or ndjson else self.out)
@@ -97,42 +99,44 @@ class Command(SutureCommand):
             self.tell(_summary(health, hidden=len(listed) < health.total()))
         return FOUND_IT if any(health[word] for word in _FAILING[fail_on]) else 0
 
+    def _whole(self, head: dict[str, Any], listed: Sequence[tuple[str, str]]) -> None:
+        """The one JSON document, whose sessions are text already."""
+        self.stdout.write(f'{to_text(head)[:-1]},"sessions":[')
+        for place, (_, document) in enumerate(listed):
+            self.stdout.write(f"{',' if place else ''}{document}")
+        self.stdout.write("]}\n")
+
     def _sessions(
         self,
         store: Store,
         whole: StoreReport,
         *,
         native: bool,
+        every: bool,
         session: list[str],
         target: str,
         thinking: Thinking,
-        history: str,
+        history: Literal["", "opencode-v1", "opencode-v2"],
+        jobs: int,
         **_: Any,
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[tuple[str, str]]:
+        """The health of each session, and its document as JSON text where it is wanted."""
         check = [] if whole.check is None else list(whole.check.messages)
         facts = store_facts(store=store, native=native, now=datetime.now(UTC), check=check)
         titles = {row["id"]: row.get("title") for row in store.sessions()}
         if target:
             parse_target(target)  # what cannot be read is bad usage, and no session's fault
-        for session_id in session or titles:
-            try:
-                rows = store.read(session_id)
-            except StoreError as problem:
-                if problem.kind == "no-session" and session:
-                    raise
-                yield _unreadable(str(session_id), str(titles.get(session_id) or ""), problem.words)
-                continue
-            try:
-                decoded = dialects.reading(dialects.decode(rows), history)
-                own: Facts = session_facts(facts, rows)
-                wanted = session_target(target, thinking, decoded)
-                document = as_document(decoded, scan(decoded, target=wanted, thinking=thinking, facts=own))
-                to_text(document)
-            except Exception as problem:  # one odd session must not cost the others
-                said = f"Suture failed on this session ({type(problem).__name__}: {problem})."
-                document = _unreadable(str(session_id), str(titles.get(session_id) or ""), said)
-                self.say(f"{session_id}: {said}")
-            yield document
+        asked = Asked(facts_apart(facts), target, thinking, history, named=bool(session), healthy=every)
+        ids = session or list(titles)
+        scans = over(store, ids, scanner, asked, lost=lambda _, words: failed(words), jobs=jobs, say=self.say)
+        for session_id, scanned in zip(ids, scans, strict=True):
+            if scanned.ours:
+                self.say(f"{session_id}: {scanned.why}")
+            if scanned.why:
+                gone = _unreadable(str(session_id), str(titles.get(session_id) or ""), scanned.why)
+                yield scanned.health, to_text(gone)
+            else:
+                yield scanned.health, scanned.document
 
     def _store_in_words(self, whole: StoreReport, page: Page) -> None:
         if whole.findings:
@@ -158,13 +162,6 @@ class Command(SutureCommand):
         self.out.rows(rows, indent=2)
         for reason in document.get("reasons", ()) if document["health"] == "unreadable" else ():
             self.tell(f"  {reason}")
-
-
-def _counted(found: Iterable[dict[str, Any]], health: Counter[str], meter: Meter) -> Iterator[dict[str, Any]]:
-    for document in found:
-        health[document["health"]] += 1
-        meter.at(health.total())
-        yield document
 
 
 def _finding(severity: str, rule: str, summary: str) -> tuple[Cell, ...]:

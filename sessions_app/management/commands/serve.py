@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import threading
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from django.http.request import validate_host
 from django.utils import timezone
 
 from sessions_app import stores, tasks
+from sessions_app.management import declared
 from sessions_app.management.base import FOUND_IT, SutureCommand
 from sessions_app.management.browser import browser_open
 from sessions_app.management.locks import Seat, Served, Work, serve_lock, served_by, work_lock
@@ -44,25 +44,7 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  told apart,
 """Addresses that stand for all of this machine's, and one of them that answers here."""
 
 
-class Command(SutureCommand):
-    help = "Serve the dashboard, with a background worker."
-    examples = (
-        ("suture serve", "opencode's own database"),
-        ("suture serve customer.db export.json --port 8001", "these, elsewhere"),
-    )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "paths",
-            nargs="*",
-            metavar="PATH",
-            help="what to attach; left out: opencode's own database, else samples",
-        )
-        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: %(default)s)")
-        parser.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: %(default)s)")
-        parser.add_argument("--no-worker", action="store_true", help="the worker runs elsewhere: suture db_worker")
-        parser.add_argument("--open", action="store_true", help="open the browser, signed in by the printed link")
-
+class Command(declared.Serve, SutureCommand):
     def run(self, *, paths: list[str], host: str, port: int, no_worker: bool, open: bool, **options: Any) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin without
         directory = Path(settings.SUTURE_DATA_DIR)

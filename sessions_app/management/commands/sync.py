@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
 
+from sessions_app.management import declared
 from sessions_app.management.base import SutureCommand
 from sessions_app.management.importbase import run_to_end, source_document, source_words
 from sessions_app.models import Source
@@ -15,14 +15,7 @@ from sessions_app.services.database import database_prepare
 from sessions_app.services.importing import source_sync
 
 
-class Command(SutureCommand):
-    help = "Read what changed in attached sources since they were last read."
-    examples = (("suture sync", "all attached sources"), ("suture sync customer.db", "one of them"))
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("paths", nargs="*", metavar="PATH", help="attached sources; left out: all of them")
-        parser.add_argument("--json", action="store_true", help="the outcome as JSON")
-
+class Command(declared.Sync, SutureCommand):
     def run(self, *, paths: list[str], json: bool, **options: Any) -> int:
         database_prepare()
         documents = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,41 +9,14 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from sessions_app.management import declared
 from sessions_app.management.base import SutureCommand
 from sessions_app.models import ApiToken, Scope, Source
 from sessions_app.services.access import LOCAL_USER, local_user_ensure, token_create, token_revoke
 from sessions_app.services.database import database_prepare
 
 
-class Command(SutureCommand):
-    help = "Make, list and revoke tokens of the REST API."
-    examples = (
-        ("suture token create nightly --scope read --scope repair", "for a program that lists and repairs"),
-        ("suture token list", "what opens something, and when it was last used"),
-    )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        acts = parser.add_subparsers(dest="act", required=True, metavar="create|list|revoke", help="what to do")
-        create = acts.add_parser("create", help="make a token and print it, once")
-        create.add_argument("name", help="by which it is known in lists")
-        create.add_argument("--user", default=LOCAL_USER, help="whose it is (default: the user of serve on loopback)")
-        create.add_argument(
-            "--scope", action="append", choices=Scope.values, help="may be given several times; left out: read"
-        )
-        create.add_argument(
-            "--source",
-            action="append",
-            metavar="NUMBER|PATH",
-            help="only this source; may be given several times; left out: all, also later ones",
-        )
-        create.add_argument("--days", default="90", metavar="N|never", help="how long it opens (default: %(default)s)")
-        shown = acts.add_parser("list", help="the tokens that open something")
-        shown.add_argument("--all", action="store_true", help="also those that were revoked or are too old")
-        revoke = acts.add_parser("revoke", help="from now on it opens nothing")
-        revoke.add_argument("number", type=int, help="as list shows it")
-        for act in (create, shown, revoke):
-            act.add_argument("--json", action="store_true", help="as JSON")
-
+class Command(declared.Token, SutureCommand):
     def run(self, *, act: str, json: bool, **options: Any) -> int:
         database_prepare()
         if act == "create":
@@ -66,7 +38,7 @@ class Command(SutureCommand):
         days: str,
         **options: Any,
     ) -> None:
-        owner = local_user_ensure() if user == LOCAL_USER else User.objects.filter(username=user).first()
+        owner = local_user_ensure() if user in ("", LOCAL_USER) else User.objects.filter(username=user).first()
         if owner is None:
             raise ValueError(f"There is no user {user}; make one with: suture createsuperuser")
         made, token = token_create(

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sessions_app.domain.repair import RowChange
 from sessions_app.management.base import FOUND_IT, SutureCommand
-from sessions_app.models import Repair
 from sessions_app.services.actor import Actor
-from sessions_app.services.database import database_is_there
+from sessions_app.services.datadir import database_may_be_there
+from sessions_app.services.repair.files import entry_undo
 from sessions_app.services.repair.refusal import RepairRefused
-from sessions_app.services.repair.undo import entry_undo, repair_undo
 from sessions_app.services.repair.write import journal, journal_recover
+
+if TYPE_CHECKING:
+    from sessions_app.models import Repair
 
 
 class Command(SutureCommand):
@@ -36,9 +38,11 @@ class Command(SutureCommand):
             entry = journal(now).get(repair)
         except KeyError:
             raise ValueError(f"The journal has no repair {repair}.") from None
-        known = Repair.objects.filter(public_id=repair).first() if database_is_there() else None
+        known = None if dry_run else _in_history(repair)
         try:
-            if known is not None and not dry_run:
+            if known is not None:
+                from sessions_app.services.repair.undo import repair_undo
+
                 undo = repair_undo(repair=known, actor=Actor(name="command", face="command"), now=now)
                 changes = tuple(change.change for change in undo.changes.all())
             else:
@@ -69,6 +73,19 @@ class Command(SutureCommand):
             self.out.rows((tuple(_row(change).values()) for change in changes), indent=2)
             self.tell(f"{'Would undo' if dry_run else 'Undone'}: {repair} in {entry.path}")
         return 0
+
+
+def _in_history(name: str) -> Repair | None:
+    """The repair as Suture's own database keeps it. Django is loaded only where there is one."""
+    if not database_may_be_there():
+        return None
+    import django
+
+    django.setup()
+    from sessions_app.models import Repair
+    from sessions_app.services.database import database_is_there
+
+    return Repair.objects.filter(public_id=name).first() if database_is_there() else None
 
 
 def _row(change: RowChange) -> dict[str, str]:

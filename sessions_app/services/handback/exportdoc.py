@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Final
 
 from sessions_app.domain import dialects
-from sessions_app.domain.handback.freshids import renamed
+from sessions_app.domain.handback.freshids import fresh_names, renamed_by
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
 from sessions_app.domain.jsontext import with_members
-from sessions_app.domain.model import V1, Row, SessionRows
+from sessions_app.domain.model import V1, Message, Row, SessionRows
 from sessions_app.stores.infocolumns import info_text
+
+_SOME: Final = 500
+"""Messages that are in memory at once, renamed and decoded."""
 
 
 class NotExportable(Exception):
@@ -26,15 +32,88 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
 class ExportDocument:
-    """One session's export. ``notes`` is what whoever imports it has to know, a sentence each."""
+    """One session's export, made of ``rows`` a few messages at a time. ``names``: the ids that it gets, None = its
+    own."""
 
-    session_id: str
-    stored_id: str
-    text: str
-    left_out: tuple[LeftOut, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    def __init__(self, rows: SessionRows, names: Mapping[str, str] | None) -> None:
+        self.stored_id = rows.id
+        self.session_id = rows.id if names is None else names[rows.id]
+        self._rows = rows
+        self._names = names
+        self._left: list[LeftOut] | None = None
+
+    @property
+    def text(self) -> str:
+        """The whole document."""
+        return "".join(self.pieces())
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """The rows that are not in it. Known at once where it was written before."""
+        if self._left is None:
+            for _ in self.pieces():
+                pass
+        return tuple(self._left or ())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What whoever imports it has to know, a sentence each."""
+        return tuple(_notes(self._rows, self._renamed(()), self._names is not None, self.left_out))
+
+    def pieces(self) -> Iterator[str]:
+        """The document, a message at a time."""
+        left: list[LeftOut] = []
+        yield f'{{"info":{info_text(session_needs(self._renamed(()).session))},"messages":['
+        between = ""
+        for some in self._some():
+            rows = self._renamed(some)
+            names = dict(zip((row["id"] for row in rows.messages), (row["id"] for row in some), strict=True))
+            for message in dialects.decode(rows).history(V1):
+                if why := message_refusal(message):
+                    left.append(LeftOut("message", names[message.id], why))
+                else:
+                    yield between + _message(message, rows.id, left)
+                    between = ","
+        self._left = left
+        yield "]}"
+
+    def _some(self) -> Iterator[Sequence[Row]]:
+        """Messages in the order of the document, some at a time; all at once where their order is inside them."""
+        messages = self._rows.messages
+        if not all(isinstance(row.get("time_created"), (int, float)) for row in messages):
+            yield messages
+            return
+        # Fresh ids ascend in the order in which the rows come.
+        key = itemgetter("time_created") if self._names is not None else itemgetter("time_created", "id")
+        ordered = sorted(messages, key=key)
+        for start in range(0, len(ordered), _SOME):
+            yield ordered[start : start + _SOME]
+
+    def _renamed(self, messages: Sequence[Row]) -> SessionRows:
+        """The session with these messages and their parts, under the ids that it gets."""
+        parts = [part for row in messages for part in self._parts.get(row.get("id"), ())]
+        rows = SessionRows(self._rows.session, list(messages), parts)
+        return rows if self._names is None else renamed_by(self._names, rows)
+
+    @cached_property
+    def _parts(self) -> dict[object, list[Row]]:
+        found: dict[object, list[Row]] = {}
+        for part in self._rows.parts:
+            found.setdefault(part.get("message_id"), []).append(part)
+        return found
+
+
+def _message(message: Message, session_id: str, left: list[LeftOut]) -> str:
+    parts = []
+    for part in message.parts:
+        if why := part_refusal(part):
+            left.append(LeftOut("part", part.id, why))
+        else:
+            ids = {"id": part.id, "sessionID": session_id, "messageID": message.id}
+            parts.append(with_members(part.raw, ids, front=False))
+    info = with_members(message.raw, {"id": message.id, "sessionID": session_id}, front=False)
+    return f'{{"info":{info},"parts":[{",".join(parts)}]}}'
 
 
 def export_documents(sessions: Sequence[SessionRows], *, fresh: bool = True) -> tuple[ExportDocument, ...]:
@@ -46,8 +125,8 @@ def export_documents(sessions: Sequence[SessionRows], *, fresh: bool = True) -> 
     for rows in sessions:
         if not rows.messages:
             raise NotExportable(_why_not(rows))
-    named = renamed(sessions)[0] if fresh else list(sessions)
-    return tuple(_document(old, new, fresh) for old, new in zip(sessions, named, strict=True))
+    names = fresh_names(sessions) if fresh else None
+    return tuple(ExportDocument(rows, names) for rows in sessions)
 
 
 def _why_not(rows: SessionRows) -> str:
@@ -57,30 +136,6 @@ def _why_not(rows: SessionRows) -> str:
             "Hand it back as a database or a patch."
         )
     return f"Session {rows.id} has no messages, so there is nothing to export."
-
-
-def _document(old: SessionRows, rows: SessionRows, fresh: bool) -> ExportDocument:
-    left: list[LeftOut] = []
-    decoded = dialects.decode(rows)
-    names = dict(zip((row["id"] for row in rows.messages), (row["id"] for row in old.messages), strict=True))
-    messages = []
-    for message in decoded.history(V1):
-        why = message_refusal(message)
-        if why:
-            left.append(LeftOut("message", names[message.id], why))
-            continue
-        parts = []
-        for part in message.parts:
-            why = part_refusal(part)
-            if why:
-                left.append(LeftOut("part", part.id, why))
-                continue
-            ids = {"id": part.id, "sessionID": rows.id, "messageID": message.id}
-            parts.append(with_members(part.raw, ids, front=False))
-        info = with_members(message.raw, {"id": message.id, "sessionID": rows.id}, front=False)
-        messages.append(f'{{"info":{info},"parts":[{",".join(parts)}]}}')
-    text = f'{{"info":{info_text(session_needs(rows.session))},"messages":[{",".join(messages)}]}}'
-    return ExportDocument(rows.id, old.id, text, tuple(left), tuple(_notes(old, rows, fresh, left)))
 
 
 def session_needs(row: Row) -> Row:

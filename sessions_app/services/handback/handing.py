@@ -3,15 +3,15 @@ and pages."""
 
 from __future__ import annotations
 
-import io
 import shutil
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:  # commands on bare files start without Django
     from sessions_app.models import Session
 
 NOT_APPLIED = Applied()
+HELD = 16_000_000
+"""Bytes of a form that are held in memory."""
 
 type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
 FORMS: tuple[Form, ...] = get_args(Form.__value__)
@@ -150,8 +152,9 @@ def session_handed(
             raise HandBackRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
         note = f"The source could not be read just now ({problem.words}), so this is what was imported before."
     bench = known_names(Bench(session_rows(session), wish))
-    made = _Maker(bench, options, source.name, applied_to_upload(session)).made(form)
-    yield replace(made, notes=(*made.notes, note))
+    with _folder() as folder:
+        made = _Maker(bench, options, source.name, applied_to_upload(session), folder).made(form)
+        yield replace(made, notes=(*made.notes, note))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,20 +196,28 @@ def handed(
 ) -> Iterator[Handed]:
     """One session of an open store in a form. ``applied``: what was repaired in our copy of an upload. Raises
     ``HandBackRefused``, ``StoreError``."""
-    maker = _Maker(bench, options, source, applied)
-    if form not in ("database", "tree"):
-        yield maker.made(form)
-        return
+    with _folder() as folder:
+        maker = _Maker(bench, options, source, applied, folder)
+        yield maker.copied(form, folder) if form in ("database", "tree") else maker.made(form)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="suture-handback-"))
     try:
-        yield maker.copied(form, folder)
+        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Maker:
-    def __init__(self, bench: Bench, options: HandOptions, source: str, applied: Applied) -> None:
+    """``folder`` is for what is too long to be held; without one there is nothing to be made, only to be told of."""
+
+    def __init__(
+        self, bench: Bench, options: HandOptions, source: str, applied: Applied, folder: Path | None = None
+    ) -> None:
         self.applied = applied
+        self.folder = folder
         self.bench = bench
         self.rows = bench.rows
         self.store = bench.whole.store if bench.whole is not None else None
@@ -215,11 +226,12 @@ class _Maker:
 
     def made(self, form: Form) -> Handed:
         if form == "rows":
-            return self._handed(form, rowdoc.dump(self.rows) + "\n")
+            return self._handed(form, chain(rowdoc.pieces(self.rows), "\n"))
         if form == "bundle":
-            return self._handed(form, bundle(self.rows, {"suture": __version__, "rules": rules_version()}) + "\n")
+            made_by = {"suture": __version__, "rules": rules_version()}
+            return self._handed(form, chain(bundle(self.rows, made_by), "\n"))
         if form == "report":
-            return self._handed(form, self._report())
+            return self._handed(form, [self._report()])
         return self._export() if form == "export" else self._patch(undo=form == "undo")
 
     def copied(self, form: Form, folder: Path) -> Handed:
@@ -238,14 +250,14 @@ class _Maker:
             packed = folder / "storage.tgz"
             with tarfile.open(packed, "w:gz") as archive:
                 archive.add(copy, "storage")
-            return self._handed(form, "", path=packed)
+            return self._handed(form, path=packed)
         notes: tuple[str, ...] = ()
         if not self.options.secrets:
             notes = (
                 *disarm(copy),
                 "Log-ins of the client are blanked in the copy; log in again where it takes the place of the original.",
             )
-        return self._handed(form, "", path=copy, notes=notes)
+        return self._handed(form, path=copy, notes=notes)
 
     def _after(self, bench: Bench) -> SessionRows:
         return bench.rows_after if self.options.repaired else bench.rows
@@ -263,24 +275,22 @@ class _Maker:
     def _export(self) -> Handed:
         family = [self.bench]
         if self.options.children and self.store is not None:
-            family += (replace(self.bench, rows=rows) for rows in _descendants(self.store, self.rows))
+            mine = self.bench
+            family += (Bench(rows, mine.wish, mine.whole, mine.session) for rows in _descendants(self.store, self.rows))
         try:
             documents = export_documents([self._after(bench) for bench in family], fresh=self.options.fresh)
         except NotExportable as refusal:
             raise HandBackRefused("form", str(refusal)) from refusal
-        if self.options.masked:
-            documents = tuple(replace(document, text=masked(document.text)) for document in documents)
-        notes = tuple(dict.fromkeys(note for document in documents for note in document.notes))
-        left = tuple(
-            f"Left out: {one.table} {one.id}: {one.reason}" for document in documents for one in document.left_out
-        )
         if len(documents) == 1:
-            return self._handed("export", documents[0].text + "\n", notes=notes + left)
+            made = self._handed("export", chain(documents[0].pieces(), "\n"))
+            words, *hidden = made.notes
+            return replace(made, notes=(words, *_notes(documents), *hidden))
         each = [(bench.rows.id, outlook(bench, repaired=self.options.repaired)) for bench in family]
         told = self._shown(together(each))
-        notes = (told.words, *notes, *left)
         name = f"{file_name(self.rows.id)}.zip"
-        return Handed(name, "application/zip", told, _zipped(documents, notes), notes=notes)
+        file = _place(self.folder, name)
+        notes = _zip(documents, told.words, file, masked if self.options.masked else str)
+        return Handed(name, "application/zip", told, path=file, notes=notes)
 
     def _patch(self, *, undo: bool) -> Handed:
         """Against the file that its owner has: for an upload as it was, whatever was repaired in our copy."""
@@ -293,7 +303,7 @@ class _Maker:
         patch, back = store_patches(
             self.store, written.changes, made_for=self.rows.id, extents=[written.extents], says=told.words
         )
-        return self._handed("undo", back) if undo else self._handed("patch", patch)
+        return self._handed("undo", [back]) if undo else self._handed("patch", [patch])
 
     def outlook(self, form: Form) -> Outlook:
         """What is in the form."""
@@ -307,20 +317,43 @@ class _Maker:
         """Findings quote what is stored."""
         return replace(told, left=tuple(map(masked, told.left))) if self.options.masked else told
 
-    def _handed(self, form: Form, text: str, *, path: Path | None = None, notes: tuple[str, ...] = ()) -> Handed:
+    def _handed(
+        self, form: Form, pieces: Iterable[str] = (), *, path: Path | None = None, notes: tuple[str, ...] = ()
+    ) -> Handed:
         content_type, ending = KINDS[form]
         told = self.outlook(form)
-        safe = masked(text) if self.options.masked else text
-        if safe != text:
-            notes = (*notes, "What looks like a key is masked.")
-        return Handed(
-            f"{file_name(self.rows.id)}.{ending}",
-            content_type,
-            told,
-            safe.encode("utf-8", "surrogateescape"),
-            path,
-            (told.words, *notes),
-        )
+        name = f"{file_name(self.rows.id)}.{ending}"
+        hidden: list[str] = []
+
+        def shown(piece: str) -> bytes:
+            safe = masked(piece) if self.options.masked else piece
+            if safe != piece and not hidden:
+                hidden.append("What looks like a key is masked.")
+            return safe.encode("utf-8", "surrogateescape")
+
+        data = b""
+        if path is None:
+            data, path = _held(map(shown, pieces), _place(self.folder, name))
+        return Handed(name, content_type, told, data, path, (told.words, *notes, *hidden))
+
+
+def _place(folder: Path | None, name: str) -> Path:
+    assert folder is not None
+    return folder / name
+
+
+def _held(pieces: Iterator[bytes], file: Path) -> tuple[bytes, Path | None]:
+    """All pieces, or the file that holds them where they are more than ``HELD``."""
+    held: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size > HELD:
+            with file.open("wb") as out:
+                out.writelines(chain(held, pieces))
+            return b"", file
+    return b"".join(held), None
 
 
 @contextmanager
@@ -365,20 +398,32 @@ def _descendants(store: Store, rows: SessionRows) -> list[SessionRows]:
     return found
 
 
-def _zipped(documents: Sequence[ExportDocument], notes: Sequence[str]) -> bytes:
-    """The documents in the order of their import, and what to know about them; the same bytes for the same content."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+def _notes(documents: Sequence[ExportDocument]) -> tuple[str, ...]:
+    """What is to be known of documents that are written."""
+    notes = dict.fromkeys(note for document in documents for note in document.notes)
+    left = (f"Left out: {one.table} {one.id}: {one.reason}" for document in documents for one in document.left_out)
+    return (*notes, *left)
+
+
+def _zip(documents: Sequence[ExportDocument], words: str, file: Path, shown: Callable[[str], str]) -> tuple[str, ...]:
+    """The documents in the order of their import, and what to know about them, which is given back; the same bytes for
+    the same content."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, document in enumerate(documents, 1):
             name = f"{number:03}-{file_name(document.session_id)}.json"
-            archive.writestr(
-                zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), document.text.encode("utf-8", "surrogateescape")
-            )
+            with archive.open(_entry(name), "w") as out:
+                for piece in document.pieces():
+                    out.write(shown(piece).encode("utf-8", "surrogateescape"))
+        notes = (words, *_notes(documents))
         readme = "Import the files in this order, each with opencode import.\n\n" + "".join(
             f"- {note}\n" for note in notes
         )
-        archive.writestr(zipfile.ZipInfo("README.md", (1980, 1, 1, 0, 0, 0)), readme.encode("utf-8", "replace"))
-    return out.getvalue()
+        archive.writestr(_entry("README.md"), readme.encode("utf-8", "replace"))
+    return notes
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
 
 
 def file_name(text: str) -> str:

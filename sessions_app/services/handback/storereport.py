@@ -14,7 +14,7 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.rules import Context, find_all
 from sessions_app.domain.rules import Finding as Found
-from sessions_app.ruletexts import rule_title
+from sessions_app.ruletexts import rule_kind
 from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.repair.write import store_write
 from sessions_app.stores.base import About, Store, StoreError
@@ -208,7 +208,7 @@ def hidden_counts(*, source: Source) -> list[tuple[str, str, int]]:
 
     rules = Finding.objects.filter(session__source=source, session__missing_since=None, rule__in=STORE_WIDE)
     counts = Counter(rule for rule, _ in set(rules.values_list("rule", "session_id")))
-    return [(rule, rule_title(rule), counts[rule]) for rule in STORE_WIDE if counts[rule]]
+    return [(rule, rule_kind(rule), counts[rule]) for rule in STORE_WIDE if counts[rule]]
 
 
 def hidden_sessions(*, source: Source, limit: int = 200) -> list[tuple[Session, list[Finding]]]:

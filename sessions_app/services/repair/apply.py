@@ -18,7 +18,7 @@ from .bench import Bench, OpenStore, open_source, stored_bench
 from .clients import clients_of
 from .destination import MirrorAlone, OwnFile
 from .history import history_begun, repair_write
-from .refusal import RepairRefused, what_changed
+from .refusal import NOTHING_TO_REPAIR, RepairRefused, what_changed
 from .report import operation_document
 
 
@@ -30,21 +30,26 @@ def repair_apply(
     now: datetime,
     expected_hash: str = "",
     batch: RepairBatch | None = None,
+    whole: OpenStore | None = None,
+    calm: bool = False,
 ) -> Repair:
     """Apply a repair to the session's file; the mirror follows.
 
-    ``expected_hash`` is ``plan.rows_hash`` of the plan the user saw; the plan is made again from the rows as they are
-    now, and refused where they are others. Raises ``RepairRefused``: nothing was written then.
+    ``expected_hash`` is ``plan.rows_hash`` of the plan the user saw; rows that are others now are refused. ``whole``:
+    its store, where it is open. ``calm``: the last scan found nothing that is wished for, so rows that are still those
+    are not planned. Raises ``RepairRefused``: nothing was written then.
     """
-    with stored_bench(session=session, wish=wish, now=now) as (bench, whole):
-        if expected_hash and rowdoc.rows_hash(bench.rows) != expected_hash:
+    with stored_bench(session=session, wish=wish, now=now, whole=whole) as (bench, whole):
+        if calm and bench.as_scanned:
+            raise RepairRefused("nothing", NOTHING_TO_REPAIR)
+        if expected_hash and bench.hashed != expected_hash:
             raise _changed(bench, whole, session, expected_hash)
         if batch is None and bench.misnamed:  # a batch names what each of its sessions has or not
             raise RepairRefused("wish", bench.misnamed)
         if bench.refusal:
             raise RepairRefused("held", bench.refusal)
         if not bench.plan.changes:
-            raise RepairRefused("nothing", "There is nothing to repair with these options.")
+            raise RepairRefused("nothing", NOTHING_TO_REPAIR)
         repair = history_begun(session=session, path=session.source.file, hashes=bench.hashes, actor=actor, now=now)
         repair.batch = batch
         repair.rules, repair.findings = bench.plan.rules, list(bench.plan.findings)
@@ -65,7 +70,7 @@ def _changed(bench: Bench, whole: OpenStore, session: Session, expected_hash: st
     known = session_rows(session) if session.rows_hash == expected_hash else None
     changed = what_changed(known, bench.rows) if known is not None else []
     session_read(session=session, store=whole.store, facts=whole.facts, now=whole.now)
-    words = "Not applied: the session changed after this plan was made. Nothing was written."
+    words = "The session changed after this plan was made. Nothing was written."
     return RepairRefused("changed", words, changed)
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from sessions_app.domain import dialects, planning, rowdoc
+from sessions_app.domain import dialects, planning, previewing, rowdoc
 from sessions_app.domain import model as domain
-from sessions_app.domain.judging import verdict_on
 from sessions_app.domain.model import SessionRows
 from sessions_app.domain.near import unknown
-from sessions_app.domain.planning import Preview, Proposal
+from sessions_app.domain.planning import Proposal
+from sessions_app.domain.previewing import Look, Preview
 from sessions_app.domain.repair import Plan
 from sessions_app.domain.rules import Facts
-from sessions_app.domain.wire.names import PROTOCOLS, ProtocolName
-from sessions_app.domain.wire.target import Target, default_target
+from sessions_app.domain.wire.lowered import Body
+from sessions_app.domain.wire.names import ProtocolName
+from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Verdict
 from sessions_app.domain.wish import NOTHING, Wish
 from sessions_app.services.storefacts import session_facts, store_facts
@@ -26,7 +27,8 @@ from sessions_app.stores.base import Store
 from sessions_app.stores.holders import Holder
 
 from .clients import clients_of, held_words, named
-from .refusal import refusing
+from .plans import kept_property, plan_key
+from .refusal import RepairRefused, refusing
 
 if TYPE_CHECKING:  # commands on bare files start without Django
     from sessions_app.models import Session
@@ -54,16 +56,33 @@ class OpenStore:
     def holders(self) -> tuple[Holder, ...]:
         return tuple(self.store.holders()) if self.agents else ()
 
+    @contextmanager
+    def once_more(self, now: datetime) -> Iterator[OpenStore]:
+        """For another session, some time later: who else has it open is asked again."""
+        self.now = now
+        self.__dict__.pop("holders", None)
+        with refusing():
+            yield self
+
 
 @dataclass(eq=False)
 class Bench:
     """A session's rows with what is wished for them. ``whole`` None: the store cannot be read, its rows are known from
-    before. ``session``: what the mirror has of it."""
+    before. ``session``: what the mirror has of it. ``hashed``: the hash of the rows, where it is known. ``key``: what
+    its plan is kept under, None = it is not."""
 
-    rows: SessionRows
+    given: SessionRows | Callable[[], SessionRows]
     wish: Wish = field(default_factory=Wish)
     whole: OpenStore | None = None
     session: Session | None = None
+    hashed: str = ""
+    key: Hashable = None
+    as_scanned: bool = False
+    """The rows, and what is known of their models, are those of the mirror."""
+
+    @cached_property
+    def rows(self) -> SessionRows:
+        return self.given() if callable(self.given) else self.given
 
     @cached_property
     def decoded(self) -> domain.Session:
@@ -88,17 +107,31 @@ class Bench:
         return not self.wish.force and bool(clients_of(self.holders))
 
     @cached_property
-    def proposal(self) -> Proposal:
+    def _made(self) -> Proposal:
+        """The plan as it is made now, with the session before and after."""
         return self._proposed(self.held)
 
+    @kept_property
+    def proposal(self) -> Proposal:
+        """The plan, and how it came about."""
+        return replace(self._made, looks=())
+
     def _proposed(self, held: bool) -> Proposal:
-        return planning.propose(self.decoded, self.target, self.wish, self.facts, held)
+        return planning.propose(self.decoded, self.target, self.wish, self.facts, held, self.hashed)
+
+    @cached_property
+    def looks(self) -> Sequence[Look]:
+        """The session before and after the plan."""
+        if self.proposal and "_made" in self.__dict__:
+            return self._made.looks
+        return previewing.looks_at(self.decoded, self.plan, self.target, self.facts)
 
     @cached_property
     def misnamed(self) -> str:
         """What was wished for by a name that this session does not have, in words; "" = all is there."""
         wish, found = self.wish, self.proposal.found
-        held, keys = tuple(message.id for message in self.decoded.messages), tuple(finding.key for finding in found)
+        held = tuple(message.id for message in self.decoded.messages) if wish.messages else ()
+        keys = tuple(finding.key for finding in found)
         problems = [unknown("message", name, held) for name in wish.messages if name not in held]
         gone = "it is not found in this session"
         problems += [unknown("finding", key, keys, gone) for key in wish.findings if key not in keys]
@@ -122,36 +155,34 @@ class Bench:
     def warning(self) -> str:
         return f"{named(self.holders)} has this file open." if self.holders else ""
 
-    @cached_property
-    def rows_after(self) -> SessionRows:
-        return dialects.apply(self.rows, self.plan.changes)
-
-    @cached_property
+    @property
     def after(self) -> domain.Session:
         """The session after the plan."""
-        return dialects.applied(self.decoded, self.plan.changes) if self.plan.changes else self.decoded
+        return self.looks[-1].context.session
 
     @property
+    def rows_after(self) -> SessionRows:
+        return self.after.rows
+
+    @cached_property
     def hashes(self) -> tuple[str, str]:
         """Of the rows, before and after the plan."""
         return self.plan.rows_hash, rowdoc.rows_hash(self.rows_after)
 
-    @cached_property
+    @kept_property
     def preview(self) -> Preview:
-        """Stored rows, what the model will see, and verdicts, before and after; all computed."""
-        return planning.preview(self.decoded, self.plan, self.target, self.facts)
+        """Verdicts before and after the plan, and what is found after it; all computed."""
+        return previewing.preview(self.looks, self.target)
 
-    @cached_property
+    @kept_property
     def verdicts_after(self) -> Mapping[ProtocolName, Verdict]:
         """What each protocol would answer after the plan, the own one first; none where the session names no model."""
-        seen = self.preview
-        if seen.verdict_after is None:
-            return {}
-        own = seen.verdict_after.target.protocol
-        others = (protocol for protocol in PROTOCOLS if protocol != own)
-        return {own: seen.verdict_after} | {
-            protocol: verdict_on(seen.requests, default_target(seen.after, protocol)) for protocol in others
-        }
+        return previewing.verdicts_after(self.looks, self.target)
+
+    @cached_property
+    def bodies(self) -> tuple[Body | None, Body | None]:
+        """The next request without a new prompt, before and after the plan."""
+        return previewing.bodies(self.looks, self.target)
 
     @cached_property
     def accepted_before(self) -> Mapping[str, bool]:
@@ -165,32 +196,56 @@ class Bench:
 
 @contextmanager
 def session_bench(*, session: Session, wish: Wish | None = None, now: datetime) -> Iterator[Bench]:
-    """A session of the mirror as it is stored now, its store open; the mirror is brought up to it. For looking.
+    """A session of the mirror as it is stored now, its store open; the mirror is brought up to it. For looking: nothing
+    is read that is known to be as it was.
 
     Raises ``RepairRefused`` where it cannot be read.
     """
     from sessions_app.selectors.rows import session_rows
-    from sessions_app.services.reading import session_read
+    from sessions_app.services.reading import session_is_read, session_read
     from sessions_app.services.scanning import session_scan
 
+    wish = wish or Wish()
     with open_source(session=session, now=now) as whole:
         source = session.source
-        if source.live or session.pending or session.imported_at is None:
-            rows = session_read(session=session, store=whole.store, facts=whole.facts, now=now).rows
-        else:
+        rows: SessionRows | Callable[[], SessionRows] = partial(session_rows, session)
+        if not (source.live or session.pending or session.imported_at is None):
             session_scan(session=session, now=now, facts=whole.facts)
-            rows = session_rows(session)
-        yield Bench(rows, wish or Wish(), whole, session)
+        elif session_is_read(session, whole.store):
+            rows = partial(_as_it_was, session, whole.store)
+        else:
+            rows = session_read(session=session, store=whole.store, facts=whole.facts, now=now).rows
+        hashed = session.rows_hash
+        key = plan_key(session=session, store=whole.store, hashed=hashed, wish=wish, now=now)
+        yield Bench(rows, wish, whole, session, hashed, key)
+
+
+def _as_it_was(session: Session, store: Store) -> SessionRows:
+    """The rows of a session that was read before, from the store. Raises ``RepairRefused``."""
+    from sessions_app.services.reading import session_is_read, stored_id
+
+    rows = store.read(stored_id(session))
+    if not session_is_read(session, store):
+        raise RepairRefused("changed", "The store was written to just now. Look again.")
+    return rows
 
 
 @contextmanager
-def stored_bench(*, session: Session, wish: Wish, now: datetime) -> Iterator[tuple[Bench, OpenStore]]:
-    """The rows as the session's store holds them now, for writing, and that store; the mirror is left as it is. Raises
-    ``RepairRefused``."""
-    from sessions_app.services.reading import stored_id
+def stored_bench(
+    *, session: Session, wish: Wish, now: datetime, whole: OpenStore | None = None
+) -> Iterator[tuple[Bench, OpenStore]]:
+    """The rows as the session's store (``whole``, where it is open) holds them now, for writing, and that store; the
+    mirror is left as it is. Raises ``RepairRefused``."""
+    from sessions_app.services.reading import models_are_known, stored_id
 
-    with open_source(session=session, now=now) as whole:
-        yield Bench(whole.store.read(stored_id(session)), wish, whole, session), whole
+    opened = open_source(session=session, now=now) if whole is None else whole.once_more(now)
+    with opened as whole:
+        rows = whole.store.read(stored_id(session))
+        bench = Bench(rows, wish, whole, session, rowdoc.rows_hash(rows))
+        bench.as_scanned = bench.hashed == session.rows_hash and models_are_known(session, rows.models)
+        if bench.as_scanned:
+            bench.key = plan_key(session=session, store=whole.store, hashed=bench.hashed, wish=wish, now=now)
+        yield bench, whole
 
 
 @contextmanager

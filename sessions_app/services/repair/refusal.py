@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from sessions_app.domain.model import Row, SessionRows, key_column
 from sessions_app.stores.base import StoreError
 from sessions_app.stores.changes import GuardRefused
+
+NOTHING_TO_REPAIR: Final = "There is nothing to repair with these options."
 
 
 class RepairRefused(Exception):

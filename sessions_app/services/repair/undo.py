@@ -12,15 +12,11 @@ from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.models import Repair, RepairBatch
 from sessions_app.selectors.rows import session_rows
 from sessions_app.services.actor import Actor
-from sessions_app.stores.base import About
-from sessions_app.stores.changes import GuardRefused
-from sessions_app.stores.journal import Entry
 
 from .apply import rows_after
 from .destination import MirrorAlone, file_of
 from .history import history_signed, repair_write
-from .refusal import RepairRefused, guard_refusal, refusing
-from .write import store_write
+from .refusal import RepairRefused, refusing
 
 
 def repair_undo(*, repair: Repair, actor: Actor, now: datetime, batch: RepairBatch | None = None) -> Repair:
@@ -62,19 +58,3 @@ def _mirror_undo(repair: Repair, undo: Repair, changes: tuple[RowChange, ...], n
     after = rows_after(rows, changes)
     undo.hash_before, undo.hash_after = rowdoc.rows_hash(rows), rowdoc.rows_hash(after)
     return repair_write(repair=undo, changes=changes, to=MirrorAlone(repair.session, after, now), now=now)
-
-
-def entry_undo(*, entry: Entry, now: datetime, actor: str = "command", dry_run: bool = False) -> tuple[RowChange, ...]:
-    """Take a journal entry back that no history of ours holds; gives the row changes. Raises ``RepairRefused``,
-    ``StoreError``: nothing was written then."""
-    if entry.state != "committed":
-        raise RepairRefused("state", f"Repair {entry.id} is {entry.state}; only one that was written can be undone.")
-    hashes = {key: (after, before) for key, (before, after) in entry.hashes.items()}
-    about = About(actor=actor, undoes=entry.id, hashes=hashes)
-    with stores.open_store(Path(entry.path), entry.kind) as store:
-        if dry_run:
-            return entry.inverse
-        try:
-            return store_write(store=store, changes=entry.inverse, about=about, now=now).changes
-        except GuardRefused as refusal:
-            raise guard_refusal(refusal) from refusal

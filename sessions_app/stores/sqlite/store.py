@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from sessions_app.stores.base import (
     used,
 )
 from sessions_app.stores.holders import Holder, database_files, holders
+from sessions_app.stores.spool import collected
 
 from .binding import bound, where
 from .connection import escaping_text, explained, open_identified, quoted, time_limit
@@ -33,6 +37,9 @@ READ_SECONDS = 60.0
 _CHUNK = 200
 """Session rows fetched at once, so that a slow reader holds no transaction that would keep the client's WAL growing."""
 
+
+_SESSION_SIZE, _ROW_SIZE = 10_000, 2_000
+"""Characters that a session, and each row of its history, is taken to have where it is only counted."""
 
 _LISTED = ("time_updated", "time_archived", "project_id", "directory", "path")
 """Columns of a session's row by which a change of it is seen; filing it elsewhere does not touch its times."""
@@ -85,12 +92,23 @@ class SqliteStore(Store):
         with self.snapshot():
             return self._read(session_id, self.all_projects())
 
-    def read_all(self) -> Iterator[SessionRows]:
+    def without_parts(self, session_id: Any) -> SessionRows:
+        """``read`` without parts and siblings. Raises ``StoreError``."""
+        rows = self._read(session_id, self.all_projects(), whole=False)
+        return replace(rows, models=self.models(rows.session, rows.projects))
+
+    @contextmanager
+    def projects_held(self) -> Iterator[None]:
+        """Projects are read once for all sessions that are read within."""
         self._projects = self.all_projects()
         try:
-            yield from super().read_all()
+            yield
         finally:
             self._projects = None
+
+    def read_all(self) -> Iterator[SessionRows]:
+        with self.projects_held():
+            yield from super().read_all()
 
     def row(self, table: str, key: Mapping[str, Any]) -> Row | None:
         real = self.schema.real(table)
@@ -106,24 +124,44 @@ class SqliteStore(Store):
         files = self.file_state()  # before the rows are read: a write in between makes the next look thorough
         with self.snapshot():
             states: dict[Any, list[object]] = {key: [] for key in self.session_ids()}
-            for name in self.schema.session_tables:
-                known = [column for column in _LISTED if self.schema.has(name, column)]
-                self._collect(states, f"SELECT {', '.join(('id', *known))} FROM {quoted(name)}")
-            for table in ("message", "part", "session_message"):
-                if self.schema.has(table, "time_updated"):
-                    # NOT INDEXED: one pass in file order beats a random access per index entry.
-                    newest = "rowid" if self.schema.tables[table].has_rowid else "id"
-                    self._collect(
-                        states,
-                        f"SELECT session_id, count(*), max(time_updated), sum(time_updated % 1000003), max({newest})"
-                        f" FROM {table} NOT INDEXED GROUP BY session_id",
-                    )
-            if self.schema.has("event_sequence"):
-                self._collect(states, "SELECT aggregate_id, seq FROM event_sequence")
+            self._look(states)
         return Mark({str(key): fingerprint(*values) for key, values in states.items()}, files)
 
+    def mark_of(self, session_id: Any) -> str:
+        states: dict[Any, list[object]] = {session_id: []}
+        with self.snapshot():
+            self._look(states, (session_id,))
+        return fingerprint(*states[session_id])
+
+    def _look(self, states: dict[Any, list[object]], only: tuple[Any, ...] = ()) -> None:
+        """Fill in what ``mark`` looks at, of every session or only of one."""
+
+        def of(column: str) -> tuple[str, Sequence[Any]]:
+            condition, values = where({column: only[0]}) if only else ("", ())
+            return (f" WHERE {condition}" if only else ""), values
+
+        for name in self.schema.session_tables:
+            known = [column for column in _LISTED if self.schema.has(name, column)]
+            condition, values = of("id")
+            self._collect(states, f"SELECT {', '.join(('id', *known))} FROM {quoted(name)}{condition}", values)
+        for table in ("message", "part", "session_message"):
+            if self.schema.has(table, "time_updated"):
+                # NOT INDEXED: of all sessions, one pass in file order beats a random access per index entry.
+                newest = "rowid" if self.schema.tables[table].has_rowid else "id"
+                condition, values = of("session_id")
+                self._collect(
+                    states,
+                    f"SELECT session_id, count(*), max(time_updated), sum(time_updated % 1000003), max({newest})"
+                    f" FROM {table}{condition or ' NOT INDEXED'} GROUP BY session_id",
+                    values,
+                )
+        if self.schema.has("event_sequence"):
+            condition, values = of("aggregate_id")
+            self._collect(states, f"SELECT aggregate_id, seq FROM event_sequence{condition}", values)
+
     def file_state(self) -> str:
-        return files_state(database_files(self.path)[:2])
+        database, wal, _ = database_files(self.path)
+        return files_state(database, wal)
 
     def holders(self) -> list[Holder]:
         return holders(database_files(self.path))
@@ -161,19 +199,23 @@ class SqliteStore(Store):
             raise explained(error, self.path) from error
 
     def _fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return self._taken(sql, values, sqlite3.Cursor.fetchall)
+
+    def _taken[T](self, sql: str, values: Sequence[Any], take: Callable[[sqlite3.Cursor], T]) -> T:
+        """What ``take`` makes of a query's rows; called again where text turns out not to be UTF-8."""
         with time_limit(self.connection, self.read_seconds):
             try:
-                return self.connection.execute(sql, values).fetchall()
+                return take(self.connection.execute(sql, values))
             except sqlite3.OperationalError as error:
                 if "decode to UTF-8" not in str(error):
                     raise
             self.connection.text_factory = escaping_text
             try:
-                return self.connection.execute(sql, values).fetchall()
+                return take(self.connection.execute(sql, values))
             finally:
                 self.connection.text_factory = str
 
-    def _read(self, session_id: str, projects: list[Row]) -> SessionRows:
+    def _read(self, session_id: str, projects: list[Row], *, whole: bool = True) -> SessionRows:
         session = self._session(session_id)
         if session is None:
             raise StoreError("no-session", self.path, f"There is no session {session_id}.")
@@ -184,11 +226,13 @@ class SqliteStore(Store):
         return SessionRows(
             session=session,
             messages=_ordered(self._owned("message", session_id), "time_created", "id"),
-            parts=_ordered([*self._owned("part", session_id), *self._strays(session_id)], "message_id", "id"),
+            parts=_ordered([*self._owned("part", session_id), *self._strays(session_id)], "message_id", "id")
+            if whole
+            else [],
             session_message=v2_rows,
             projects=projects,
             epoch=epochs[0] if epochs else None,
-            siblings=self._siblings(session),
+            siblings=self._siblings(session) if whole else [],
             inputs=_ordered(inputs, "admitted_seq"),
             sequence=sequence,
             last_event=last_event,
@@ -218,6 +262,18 @@ class SqliteStore(Store):
                 line = used(*row)
                 found.setdefault(line[0], line)
         return sorted(found.values(), key=lambda line: (line[2], line[0]), reverse=True)
+
+    def sizes(self) -> dict[Any, int]:
+        """By the number of rows, which an index tells."""
+        found = dict.fromkeys(self.session_ids(), _SESSION_SIZE)
+        for name in ("part", "session_message"):
+            if not self.schema.has(name, "session_id"):
+                continue
+            with suppress(StoreError):  # damaged: told where it is read
+                for session_id, count in self.query(f"SELECT session_id, count(*) FROM {name} GROUP BY session_id"):
+                    if session_id in found:
+                        found[session_id] += count * _ROW_SIZE
+        return found
 
     def _owned(self, name: str, session_id: str, owner: str = "session_id") -> list[Row]:
         table = self.schema.tables.get(name)
@@ -283,8 +339,9 @@ class SqliteStore(Store):
         """Rows with this value in this column; where the file is damaged, those that can still be read."""
         # IS: an id may be NULL in a damaged or hostile file, or text that is not UTF-8.
         condition, values = where({column: value})
+        take = partial(collected, table.columns)
         try:
-            rows = self._fetch(f"{table.select()} WHERE {condition}", values)
+            return self._taken(f"{table.select()} WHERE {condition}", values, take)
         except sqlite3.DatabaseError as error:
             if (error.sqlite_errorcode & 0xFF) not in (
                 sqlite3.SQLITE_CORRUPT,
@@ -292,9 +349,7 @@ class SqliteStore(Store):
                 sqlite3.SQLITE_IOERR,
             ):
                 raise explained(error, self.path) from error
-            rows = self._one_by_one(table, column, value, error)
-        columns = table.columns
-        return [dict(zip(columns, row, strict=True)) for row in rows]
+            return take(self._one_by_one(table, column, value, error))
 
     def _one_by_one(self, table: Table, column: str, value: Any, first: sqlite3.Error) -> list[tuple[Any, ...]]:
         """The rows a damaged page leaves over, found through the index; the others become problems."""
@@ -320,8 +375,8 @@ class SqliteStore(Store):
     def _any(self, name: str) -> bool:
         return self.schema.has(name) and bool(self.query(f"SELECT 1 FROM {quoted(name)} LIMIT 1"))
 
-    def _collect(self, states: dict[Any, list[object]], sql: str) -> None:
-        for session_id, *values in self.query(sql):
+    def _collect(self, states: dict[Any, list[object]], sql: str, bound: Sequence[Any]) -> None:
+        for session_id, *values in self.query(sql, bound):
             if session_id in states:
                 states[session_id].append(tuple(values))
 
@@ -336,4 +391,8 @@ def _rank(value: Any) -> tuple[int, Any]:
 
 
 def _ordered(rows: list[Row], *columns: str) -> list[Row]:
-    return sorted(rows, key=lambda row: tuple(_rank(row.get(column)) for column in columns))
+    try:
+        # Where a column holds values of one type, as nearly always, Python orders them as SQLite does.
+        return sorted(rows, key=itemgetter(*columns))
+    except (TypeError, KeyError):
+        return sorted(rows, key=lambda row: tuple(_rank(row.get(column)) for column in columns))

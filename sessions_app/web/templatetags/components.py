@@ -8,7 +8,7 @@ value; None, False and "" leave it out. A tag takes what it needs from the reque
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -18,13 +18,16 @@ from django.forms.utils import flatatt
 from django.middleware.csrf import get_token
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from sessions_app.domain.places import Word, in_words
+from sessions_app.ruletexts import rule_kind
 from sessions_app.selectors.filterfields import Choice
+from sessions_app.selectors.outline import Fault
 from sessions_app.selectors.sessions import SessionRow
 from sessions_app.web import present
 from sessions_app.web.addresses import address
+from sessions_app.web.markup import conditional_escape, format_html, format_html_join
 from sessions_app.web.text import masked_html, plain
 
 register = template.Library()
@@ -68,7 +71,11 @@ def role_look(kind: str) -> present.Look:
 @register.simple_tag
 def badge(family: str | present.Look, state: str = "", extra: str = "", words: str = "") -> SafeString:
     """The badge of a state, or of a look; ``words`` are said in place of its word."""
-    known = family if isinstance(family, present.Look) else present.look(family, state)
+    return _badge(family if isinstance(family, present.Look) else present.look(family, state), extra, words)
+
+
+@lru_cache(maxsize=256)
+def _badge(known: present.Look, extra: str, words: str) -> SafeString:
     spin = "spin" if known.shape == "working" else ""
     said = words or known.word
     return format_html('<span class="badge tone-{} {}">{}{}</span>', known.tone, extra, icon(known.shape, spin), said)
@@ -87,6 +94,18 @@ def health(row: SessionRow, extra: str = "") -> SafeString:
     return badge("health", "stale" if row.stale else row.health, extra)
 
 
+@register.simple_tag
+def rule_kinds(rules: Collection[str]) -> str:
+    """What a repair was about: the kinds of its rules, "Repair" where it names none."""
+    return "; ".join(rule_kind(rule) for rule in rules) or "Repair"
+
+
+@register.simple_tag
+def rule_group(severity: str) -> str:
+    """What the rules of a severity are called together."""
+    return {"blocked": "Faults that block", "at-risk": "Faults that put at risk"}.get(severity, "For information")
+
+
 # Places and addresses
 
 
@@ -97,11 +116,41 @@ def query(*place: str, **pairs: Any) -> str:
 
 
 @register.simple_tag
+def step(fault: Fault, list_query: str) -> SafeString:
+    """The attributes of a link to a fault: its page, of which htmx fetches what changes."""
+    pairs = {"fault": fault.number, "list": list_query}
+    url = address(pairs, fault.at)
+    return _attributes(
+        {
+            "href": url,
+            "hx-get": address(pairs),
+            "hx-target": "#conversation",
+            "hx-swap": "outerHTML",
+            "hx-push-url": url,
+        }
+    )
+
+
+@register.simple_tag
 def place(session_id: int, at: str, words: str = "", **attributes: Any) -> SafeString:
     """The link to a part or message in its timeline: its id, or ``words``."""
     url = reverse("sessions_app:session", args=[session_id]) + (query(at, at=at) if at else "")
     given = _attributes({"href": url, "class": "" if words else "mono"} | attributes)
     return format_html("<a{}>{}</a>", given, words or at)
+
+
+@register.simple_tag
+def inwords(text: str, names: Mapping[str, str], session_id: int) -> SafeString:
+    """A sentence with places for ids: those of ``names`` lead there, with the id in the title."""
+    return SafeString("".join(_word(word, names, session_id) for word in in_words(plain(text), names)))
+
+
+def _word(word: Word, names: Mapping[str, str], session_id: int) -> str:
+    if not word.stored_id:
+        return masked_html(word.text)
+    if word.stored_id in names:
+        return place(session_id, word.stored_id, word.text, title=word.stored_id)
+    return format_html('<span title="{}">{}</span>', word.stored_id, word.text)
 
 
 @register.simple_tag

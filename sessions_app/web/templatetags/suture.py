@@ -6,10 +6,10 @@ import datetime as dt
 from typing import Any
 
 from django import template
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from sessions_app.web import present
+from sessions_app.web.markup import format_html, format_html_join
 from sessions_app.web.text import highlighted, masked_html, plain
 
 register = template.Library()
@@ -27,6 +27,12 @@ def health_word(health: str) -> str:
 def certainty(word: str) -> str:
     """How well a provider's words are known."""
     return present.CERTAINTY.get(word, word)
+
+
+@register.filter
+def counted(number: int, word: str) -> str:
+    """``{{ n|counted:"session" }}``: "1 session", "12 sessions"."""
+    return present.counted(number, word)
 
 
 @register.filter
@@ -73,11 +79,11 @@ def moment(value: Any) -> dt.datetime | None:
 
 @register.filter
 def when(value: Any) -> SafeString | str:
-    """An absolute time in UTC as a <time> element."""
+    """An absolute time in UTC as a <time> element; ``times.js`` shows it in the reader's own zone."""
     at = moment(value)
     if at is None:
         return "unknown time"
-    return format_html('<time datetime="{}">{} UTC</time>', at.isoformat(), at.strftime("%Y-%m-%d %H:%M"))
+    return format_html('<time datetime="{}" data-local>{} UTC</time>', at.isoformat(), at.strftime("%Y-%m-%d %H:%M"))
 
 
 register.simple_tag(when, name="when")
@@ -92,15 +98,26 @@ def _clock(context: template.Context) -> dt.datetime:
 @register.simple_tag(takes_context=True)
 def ago(context: template.Context, value: Any) -> SafeString | str:
     """A time relative to the request's clock; the absolute time is in its title."""
+    return _relative(context, value, "never", "ago")
+
+
+@register.simple_tag(takes_context=True)
+def age(context: template.Context, value: Any) -> SafeString | str:
+    """As ``ago`` without that word, for a column; "" where there is no time."""
+    return _relative(context, value, "", "")
+
+
+def _relative(context: template.Context, value: Any, none: str, after: str) -> SafeString | str:
     at, now = moment(value), _clock(context)
     if at is None:
-        return "never"
+        return none
     passed = (now - at).total_seconds()
-    steps = ((90, 1, "just now"), (5400, 60, "min"), (129600, 3600, "h"), (5184000, 86400, "days"))
+    days = "days" if after else "d"
+    steps = ((90, 1, "just now" if after else "now"), (5400, 60, "min"), (129600, 3600, "h"), (5184000, 86400, days))
     words = at.strftime("%Y-%m-%d")
     for limit, unit, name in steps:
         if -60 < passed < limit:
-            words = name if unit == 1 else f"{round(passed / unit)} {name} ago"
+            words = name if unit == 1 else f"{round(passed / unit)} {name} {after}".strip()
             break
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',

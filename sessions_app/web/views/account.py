@@ -9,6 +9,7 @@ from django.contrib.auth import views as auth_views
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,9 +19,12 @@ from sessions_app.services.access import LoginLinkRefused, login_link_use
 from sessions_app.web.columns import chosen_columns
 from sessions_app.web.context import SHORTCUTS, THEMES
 from sessions_app.web.helpwords import KEYS, WORDS
-from sessions_app.web.http import HtmxRequest, back_to, clock
+from sessions_app.web.http import HtmxRequest, back_to, clock, wants_partial
+from sessions_app.web.present import SEVERITY
 
 YEAR = 365 * 24 * 3600
+OPENED = 3
+"""Rules of a search that are shown open."""
 
 login = auth_views.LoginView.as_view(template_name="account/login.html", redirect_authenticated_user=True)
 logout = auth_views.LogoutView.as_view()
@@ -34,14 +38,14 @@ def login_link(request: HtmxRequest, token: str) -> HttpResponse:
     it."""
     if request.method == "GET":
         if request.user.is_authenticated:
-            return redirect("sessions_app:sessions")
+            return redirect("sessions_app:overview")
         return render(request, "account/link.html")
     try:
         user = login_link_use(token=token, now=clock())
     except LoginLinkRefused as refused:
         return render(request, "account/link.html", {"refused": str(refused)}, status=403)
     start_login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return redirect("sessions_app:sessions")
+    return redirect("sessions_app:overview")
 
 
 @require_POST
@@ -64,9 +68,29 @@ def preferences(request: HtmxRequest) -> HttpResponse:
 
 @require_GET
 def help_page(request: HtmxRequest) -> HttpResponse:
+    """Words, keys and rules; a search leaves those that hold every word of it."""
+    asked = request.GET.get("q", "").strip()[:200]
+    wanted = asked.lower().split()
+
+    def fits(*said: object) -> bool:
+        return all(word in " ".join(map(str, said)).lower() for word in wanted)
+
     texts = rule_texts()
     rules = [
         {"code": code, "severity": rule.severity, "safety": rule.safety, **asdict(texts[code])}
-        for code, rule in sorted(REGISTRY.items())
+        for code, rule in sorted(REGISTRY.items(), key=lambda item: texts[item[0]].kind)
+        if fits(code, *asdict(texts[code]).values())
     ]
-    return render(request, "help.html", {"rules": rules, "words": WORDS, "keys": KEYS})
+    groups = [(severity, [rule for rule in rules if rule["severity"] == severity]) for severity in SEVERITY]
+    context = {
+        "section": "help",
+        "asked": asked,
+        "groups": [(severity, found) for severity, found in groups if found],
+        "words": [word for word in WORDS if fits(*word)],
+        "keys": [column for column in ([key for key in keys if fits(*key)] for keys in KEYS) if column],
+        "open": bool(asked) and len(rules) <= OPENED,
+    }
+    template = "help.html#found" if wants_partial(request, "help-found") else "help.html"
+    response = render(request, template, context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response

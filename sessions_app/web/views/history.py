@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Callable, Mapping
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -9,34 +12,61 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from sessions_app.models import Repair
-from sessions_app.selectors.history import repair_detail, repair_page
+from sessions_app.ruletexts import rule_kind
+from sessions_app.selectors.history import RepairQuery, repair_detail, repair_page
 from sessions_app.services.actor import Actor
 from sessions_app.services.keeping import backups_kept
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.services.repair.undo import repair_undo
+from sessions_app.web import present
+from sessions_app.web.addresses import address
+from sessions_app.web.chips import Chip
 from sessions_app.web.diff import row_change_diff
-from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, page_number
+from sessions_app.web.http import (
+    FACE,
+    REPAIR,
+    VIEW,
+    HtmxRequest,
+    actor,
+    allowed,
+    clock,
+    page_number,
+    told_at,
+    wanted_next,
+)
 from sessions_app.web.pager import numbered_pager
 
 _BACKUPS = 20
 """Full backups on the page; ``suture backups`` lists them all."""
 
 
+CONDITIONS: Mapping[str, Callable[[str], str]] = {
+    "q": lambda text: f"matching “{text}”",
+    "state": lambda state: present.look("repair", state).word.lower(),
+    "rule": lambda code: rule_kind(code),
+    "actor": lambda name: f"by {name}",
+    "since": lambda day: f"since {day}",
+}
+"""What can be asked of the history, in words."""
+
+
 @require_GET
 @allowed(VIEW)
 def repairs(request: HtmxRequest) -> HttpResponseBase:
-    asked = {name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in ("q", "state", "rule")}
-    page = repair_page(number=page_number(request.GET), q=asked["q"], state=asked["state"], rule=asked["rule"])
-    base = urlencode({name: value for name, value in asked.items() if value})
+    given = {name: request.GET.get(name, "").strip().replace("\x00", "")[:200] for name in CONDITIONS}
+    given["since"] = _day(given["since"])
+    page = repair_page(RepairQuery(**given), page_number(request.GET))
+    asked = {name: value for name, value in given.items() if value}
     backups = backups_kept()
     context = {
         "section": "repairs",
         "page": page,
+        "may_repair": request.user.has_perm(REPAIR),
         "backups": backups[:_BACKUPS],
         "backups_more": len(backups[_BACKUPS:]),
-        "pager": numbered_pager(page, base),
-        "asked": asked,
-        "base": base,
+        "pager": numbered_pager(page, urlencode(asked)),
+        "asked": given,
+        "terms": [Chip(CONDITIONS[name](value), address({**asked, name: ""}) or "?") for name, value in asked.items()],
         "states": Repair.State.choices,
     }
     return render(request, "repairs/list.html", context)
@@ -46,6 +76,14 @@ def repairs(request: HtmxRequest) -> HttpResponseBase:
 @allowed(VIEW)
 def repair(request: HtmxRequest, public_id: str) -> HttpResponseBase:
     return _detail(request, public_id)
+
+
+def _day(text: str) -> str:
+    """An ISO day; "" for what is none."""
+    try:
+        return dt.date.fromisoformat(text).isoformat()
+    except ValueError:
+        return ""
 
 
 def _detail(request: HtmxRequest, public_id: str, refused: RepairRefused | None = None) -> HttpResponse:
@@ -75,6 +113,8 @@ def undo(request: HtmxRequest, public_id: str) -> HttpResponseBase:
         repair_undo(repair=found, actor=who, now=clock())
     except RepairRefused as refusal:
         return _detail(request, public_id, refusal)
+    if wanted_next(request):  # a page that tells the outcome in its bar
+        return redirect(told_at(request, "", public_id))
     messages.success(
         request,
         f"Taken back: {found.session_title or found.session_stored_id} is as it was before the repair.",

@@ -1,67 +1,39 @@
-"""The list of sessions, and the box that finds anything."""
+"""The list of sessions, the session beside it, and the box that finds anything."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.models import Source
-from sessions_app.selectors.counts import matching
+from sessions_app.selectors.counts import by_health, matching, safely
 from sessions_app.selectors.filters import SessionFilter, Term
 from sessions_app.selectors.savedviews import views_for
 from sessions_app.selectors.sessions import (
     SessionPage,
-    SessionRow,
-    Tally,
+    first_blocked,
     session_by_any_id,
     session_page,
-    top_findings,
 )
-from sessions_app.web import present
-from sessions_app.web.addresses import address
-from sessions_app.web.columns import COLUMNS, chosen_columns, column_heads, reader_columns
-from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, page_number, wants_partial
+from sessions_app.web.chips import Chip
+from sessions_app.web.columns import COLUMNS, chosen_columns, column_heads, reader_columns, sorted_shown
+from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, page_number, wants_partial, whole
+from sessions_app.web.listrows import listed_rows
 from sessions_app.web.listtabs import list_tabs
+from sessions_app.web.outcome import Outcome, repair_outcome
 from sessions_app.web.pager import numbered_pager
-
-
-@dataclass(frozen=True, slots=True)
-class TallyItem:
-    look: present.Look
-    count: int
-    url: str
-    current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """A condition in force, and the list without it."""
-
-    words: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListedFinding:
-    severity: str
-    summary: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRow:
-    """A row with where it leads, and its worst findings."""
-
-    row: SessionRow
-    url: str
-    top: tuple[ListedFinding, ...]
+from sessions_app.web.peek import peek
+from sessions_app.web.pills import health_pills
+from sessions_app.web.present import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,77 +48,105 @@ class Narrowest:
 @require_GET
 @allowed(VIEW)
 def sessions(request: HtmxRequest) -> HttpResponseBase:
-    wanted = SessionFilter.from_query(request.GET, also=("page", "view"))
+    wanted = SessionFilter.from_query(request.GET, also=("page", "view", "peek", "outcome"))
+    empty = [name for name in request.GET if not "".join(request.GET.getlist(name))]
+    if empty and not request.htmx and not wanted.faults:
+        return redirect(_without(request.GET, empty))
     found = session_page(wanted, page_number(request.GET))
-    page = found.page
-    query = wanted.to_query()
-    terms = wanted.terms()
     tabs = list_tabs(wanted, views_for(request.user.pk), request.GET.get("view", ""))
-    shown = chosen_columns(tabs.view.columns if tabs.view and tabs.tail else ()) or reader_columns(request)
-    sentence = wanted.sentence()
-    tail = f"?{query}" if query else ""
-    context = {
-        "section": "sessions",
-        "tabs": tabs,
-        "filter": wanted,
-        "page": page,
-        "table": {
-            "rows": _rows(page.rows, query),
-            "pager": numbered_pager(page, query + tabs.tail if query else tabs.tail.lstrip("&")),
-            "columns": column_heads(wanted, shown, tabs.tail),
-            "shown": shown,
-            "sentence": sentence,
-            "query": query,
-        },
-        "chooser": {"all": COLUMNS, "shown": shown, "next": request.path + tail},
-        "terms": [Chip(term.words, f"?{term.without}{tabs.tail}") for term in terms],
-        "sentence": sentence,
-        "query": query,
-        "bulk_url": reverse("sessions_app:bulk") + tail if request.user.has_perm(REPAIR) else "",
-        "narrowest": _narrowest(terms) if not page.total else None,
-    }
-    if wants_partial(request, "session-list"):
+    context = _list(request, wanted, found, tabs.tail) | {"view": tabs.view}
+    chosen = chosen_columns(tabs.view.columns if tabs.view and tabs.tail else ()) or reader_columns(request)
+    shown = sorted_shown(chosen, wanted)
+    context["table"] |= {"columns": column_heads(wanted, shown, tabs.tail), "shown": shown}
+    columns = {"all": COLUMNS, "shown": shown, "next": request.get_full_path()}
+    context["head"] |= {"tabs": tabs, "columns": columns}
+    if wants_partial(request, "peek"):
+        response = render(request, "sessions/list.html#peek", context)
+    elif wants_partial(request, "session-list"):
+        beside = {"head": context["head"], "terms": context["terms"], "oob": True}
+        head = render_to_string("sessions/_list_head.html", beside, request)
+        chips = render_to_string("sessions/_list_chips.html", beside, request)
         response = render(request, "sessions/list.html#session-list", context)
+        response.content += (head + chips).encode()
+        response["HX-Push-Url"] = _without(request.GET, empty)
     else:
-        shown_as = 422 if wanted.faults else 200
-        response = render(request, "sessions/list.html", context | _form(wanted, found, tabs.tail), status=shown_as)
+        response = render(request, "sessions/list.html", context, status=422 if wanted.faults else 200)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
 
-def _rows(rows: Iterable[SessionRow], query: str) -> list[ListedRow]:
-    back = {"list": query} if query else {}
-    worst = top_findings([row.id for row in rows if row.blocked or row.at_risk])
-    found = []
-    for row in rows:
-        url = reverse("sessions_app:session", args=[row.id])
-        top = tuple(
-            ListedFinding(item.severity, item.summary, url + address(back | {"at": item.at}, item.at))
-            for item in worst.get(row.id, ())
-        )
-        found.append(ListedRow(row, url + address(back), top))
-    return found
+def _without(given: QueryDict, names: list[str]) -> str:
+    """The list's address with these left out of what was asked for."""
+    kept = given.copy()
+    for name in names:
+        del kept[name]
+    query = kept.urlencode()
+    return reverse("sessions_app:sessions") + (f"?{query}" if query else "")
 
 
-def _form(wanted: SessionFilter, found: SessionPage, tail: str) -> dict[str, object]:
+def _list(request: HtmxRequest, wanted: SessionFilter, found: SessionPage, tail: str) -> dict[str, Any]:
+    page, query = found.page, wanted.to_query()
+    terms = wanted.terms()
+    base = (query + tail).lstrip("&")
+    paged = base + (f"&page={page.number}" if page.number > 1 else "")
+
+    def peek_at(session_id: int) -> str:
+        return f"?{paged}&peek={session_id}".replace("?&", "?")
+
+    chosen = whole(request.GET.get("peek"))
+    tally = {one.health: one.count for one in found.tally}
+    beside = peek(chosen, [row.id for row in page.rows], query, peek_at) if chosen is not None else None
     controls = wanted.controls()
-    more = [control for control in controls if control.field.more]
     return {
-        "controls": [control for control in controls if not control.field.more],
-        "more_controls": more,
-        "more_open": any(control.value for control in more),
-        "tally": _tally(wanted, found.tally, tail),
-        "nothing_at_all": not found.page.total and not wanted.restricts and not Source.objects.exists(),
+        "section": "sessions",
+        "filter": wanted,
+        "page": page,
+        "head": {
+            "pills": health_pills(tally, "", wanted, tail),
+            "all": {
+                "count": sum(tally.values()),
+                "url": f"?{wanted.to_query(health=None)}{tail}",
+                "current": not wanted["health"],
+            },
+            "query": query,
+            "bulk": _bulk(wanted, found, query) if request.user.has_perm(REPAIR) else None,
+        },
+        "controls": controls,
+        "terms": [Chip(term.words, f"?{term.without}{tail}") for term in terms if term.name != "health"],
+        "narrowest": _narrowest(terms) if not page.total else None,
+        "may_repair": request.user.has_perm(REPAIR),
+        "nothing_at_all": not page.total and not wanted.restricts and not Source.objects.exists(),
+        "peek": beside,
+        "here": f"?{paged}",
+        "outcome": _outcome(request, wanted, paged, chosen),
+        "table": {
+            "rows": listed_rows(page.rows, query, peek_at, chosen),
+            "pager": numbered_pager(page, base),
+            "sentence": wanted.sentence(terms),
+            "query": query,
+        },
     }
 
 
-def _tally(wanted: SessionFilter, counted: Iterable[Tally], tail: str) -> list[TallyItem]:
-    items = []
-    for tally in counted:
-        current = wanted["health"] == (tally.health,)
-        query = wanted.to_query(health=None if current else (tally.health,))
-        items.append(TallyItem(present.HEALTH[tally.health], tally.count, f"?{query}{tail}", current))
-    return items
+def _bulk(wanted: SessionFilter, found: SessionPage, query: str) -> Mapping[str, Any] | None:
+    """The way to the bulk page of this list, with how many of it are repaired safely; None of an empty one."""
+    if not found.page.total:
+        return None
+    safe = safely(wanted)
+    words = "Repair these safely…" if safe is None else f"Repair {safe:,} safely…"
+    return {"url": reverse("sessions_app:bulk") + (f"?{query}" if query else ""), "words": words}
+
+
+def _outcome(request: HtmxRequest, wanted: SessionFilter, paged: str, chosen: int | None) -> Outcome | None:
+    if not request.GET.get("outcome"):
+        return None
+    left = by_health(wanted).get("blocked", 0)
+    following = first_blocked(wanted, chosen) if left else None
+    url = f"?{paged}&peek={following}".replace("?&", "?") if following else ""
+    back = f"{request.path}?{paged}" + (f"&peek={chosen}" if chosen else "")
+    return repair_outcome(
+        request, back=back, next_url=url, next_words=f"Next blocked ({counted(left, 'session')} left)"
+    )
 
 
 def _narrowest(terms: tuple[Term, ...]) -> Narrowest | None:

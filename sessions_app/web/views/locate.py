@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from sessions_app.domain.locate import TEXT_LIMIT, Location, answer
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.models import Session
-from sessions_app.ruletexts import rule_title
+from sessions_app.ruletexts import rule_kind
 from sessions_app.selectors.locating import only_session, places_among, places_within
 from sessions_app.selectors.sessions import session_by_any_id
 from sessions_app.services.pasting import KEPT, pasted_error, pasted_forget, pasted_keep
@@ -123,7 +123,7 @@ def _session(asked: str) -> tuple[Session | None, str]:
 
 
 def _reading(location: Location) -> Reading:
-    titles = tuple((code, rule_title(code)) for code in location.faults if code in REGISTRY)
+    titles = tuple((code, rule_kind(code)) for code in location.faults if code in REGISTRY)
     return Reading(
         location,
         present.PROTOCOL.get(location.protocol, location.protocol),

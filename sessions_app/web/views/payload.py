@@ -14,15 +14,10 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
-from sessions_app.domain import dialects
-from sessions_app.domain import model as domain
-from sessions_app.domain.judging import summary_verdict
-from sessions_app.domain.judging import verdict as judge
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.verdict import Verdict, Violation
 from sessions_app.models import Session
-from sessions_app.selectors.payloads import NoTarget, Payload, PayloadOptions, lowered_payload
-from sessions_app.selectors.rows import session_rows
+from sessions_app.selectors.payloads import Judged, Payload, PayloadOptions, judged_payload, sent_messages
 from sessions_app.selectors.sessions import SessionDetail
 from sessions_app.web import present
 from sessions_app.web.curl import curl_command, powershell_command
@@ -57,30 +52,22 @@ class SentMessage:
 def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     session = load_session(session_id)
     options = _options(request)
-    decoded = dialects.reading(dialects.decode(session_rows(session)), options.history)
-    problem, made, found = "", None, None
-    try:
-        made = lowered_payload(decoded, options)
-        if request.GET.get("download") == "1" and not made.error:
-            return _download(request, session, made)
-        if options.summary:
-            found = summary_verdict(decoded, made.target)
-        else:
-            found = judge(decoded, made.target, repairs=not options.as_stored)
-    except NoTarget as refusal:
-        problem = str(refusal)
+    judged = judged_payload(session, options)
+    made, found = judged.made, judged.verdict
+    if request.GET.get("download") == "1" and made is not None and not made.error:
+        return _download(request, session, made)
     wanted = whole(request.GET.get("message"))
-    if wanted is not None and made is not None and request.htmx:
+    if wanted is not None and made is not None and not made.error and request.htmx:
         return _one_message(request, made, wanted, session_id)
     shell = session_shell(request, session_id, "payload")
     context = shell | {
-        "problem": problem,
+        "problem": judged.problem,
         "made": made,
         "verdict": found,
         "said": _refused_last(shell["detail"], made),
         "options": options,
         "thinking_choices": THINKING,
-        "switches": _switches(request, options, made, decoded),
+        "switches": _switches(request, options, judged),
         "target_value": options.target,
         "checks": _checks(found),
         "download": f"?{_query(request, page=None, message=None)}&download=1",
@@ -136,9 +123,8 @@ def _checks(found: Verdict | None) -> list[tuple[present.Look, Violation, bool]]
     ]
 
 
-def _switches(
-    request: HtmxRequest, options: PayloadOptions, made: Payload | None, decoded: domain.Session
-) -> dict[str, list[present.Segment]]:
+def _switches(request: HtmxRequest, options: PayloadOptions, judged: Judged) -> dict[str, list[present.Segment]]:
+    made = judged.made
     current = made.target.protocol if made else options.target
     summarised = options.summary or (made is not None and made.opens_with == "compaction")
     return {
@@ -158,27 +144,18 @@ def _switches(
         ],
         "histories": [
             present.Segment(
-                f"{len(decoded.history(name))} messages of {word}",
+                f"{judged.histories[name]} messages of {word}",
                 f"?{_query(request, history=name, page=None, target=None, protocol=None)}",
-                name == decoded.dialect,
+                name == judged.dialect,
             )
             for name, word in present.HISTORY.items()
-            if decoded.history(name)
+            if judged.histories.get(name)
         ],
     }
 
 
-def _list(body: Any) -> tuple[str, list[Any]]:
-    """The key and the list of messages of a request body."""
-    for key in ("messages", "input", "contents"):
-        if isinstance(body, dict) and isinstance(body.get(key), list):
-            return key, body[key]
-    return "", []
-
-
 def _messages(request: HtmxRequest, made: Payload, found: Verdict | None) -> dict[str, Any]:
-    body = json.loads(made.text)
-    key, sent = _list(body)
+    sent = sent_messages(made.text)
     violations = (*found.violations, *found.warnings) if found else ()
     by_index: dict[int, list[Violation]] = {}
     for violation in violations:
@@ -192,16 +169,17 @@ def _messages(request: HtmxRequest, made: Payload, found: Verdict | None) -> dic
     start = (number - 1) * PER_PAGE
     fetched = _query(request, page=None, message=None)
     rows = [
-        replace(_sent(index, message, made, key, tuple(by_index.get(index, ()))), url=f"?{fetched}&message={index}")
-        for index, message in enumerate(sent[start : start + PER_PAGE], start)
+        replace(
+            _sent(index, message, made, sent.key, tuple(by_index.get(index, ()))), url=f"?{fetched}&message={index}"
+        )
+        for index, message in enumerate(sent.window(start, PER_PAGE), start)
     ]
-    outer = {name: value for name, value in body.items() if name != key}
     return {
         "sent": rows,
         "sent_total": len(sent),
-        "sent_key": key,
+        "sent_key": sent.key,
         "pager": step_pager(number, pages, _query(request, page=None), label="Pages of messages"),
-        "outer": json.dumps(outer, indent=2, ensure_ascii=False)[:4000] if outer else "",
+        "outer": json.dumps(sent.outer, indent=2, ensure_ascii=False)[:4000] if sent.outer else "",
     }
 
 
@@ -226,12 +204,12 @@ def _sent(index: int, message: Any, made: Payload, key: str, violations: tuple[V
 
 
 def _one_message(request: HtmxRequest, made: Payload, index: int, session_id: int) -> HttpResponse:
-    key, sent = _list(json.loads(made.text))
+    sent = sent_messages(made.text)
     if index >= len(sent):
         return HttpResponse("This message is not in the payload any more.", status=404, content_type="text/plain")
-    message = replace(
-        _sent(index, sent[index], made, key, ()), text=json.dumps(sent[index], indent=2, ensure_ascii=False)
-    )
+    [value] = sent.window(index, 1)
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    message = replace(_sent(index, value, made, sent.key, ()), text=text)
     response = render(
         request, "sessions/payload.html#message-json", {"message": message, "session": {"id": session_id}}
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,25 +12,27 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from sessions_app.domain.planning import Preview
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import Finding
 from sessions_app.domain.wish import NOTHING, Wish, WishError
-from sessions_app.ruletexts import rule_title
+from sessions_app.kept import Kept
+from sessions_app.ruletexts import rule_kind
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.bench import Bench, session_bench
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.web import present
+from sessions_app.web.addresses import address
 from sessions_app.web.conversation import conversation, payload
 from sessions_app.web.diff import Diff, block_diff, row_change_diff
-from sessions_app.web.findingcards import ACCEPTS, REJECTS
-from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, load_session
+from sessions_app.web.findingcards import ACCEPTS, REFUSES
+from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, load_session, told_at
 from sessions_app.web.shell import session_shell
 
 VIEWS = {"conversation": "What the model will see", "rows": "Stored rows", "payload": "Provider payload"}
 DIFFS = 100
 """Stored rows whose difference is shown."""
+_DIFFS: Kept[Hashable, list[Diff]] = Kept(32_000_000, lambda diffs: sum(diff.size for diff in diffs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Change:
 
     @property
     def refused_before_and_after(self) -> bool:
-        return self.before == self.after == REJECTS
+        return self.before == self.after == REFUSES
 
 
 @require_http_methods(["GET", "POST"])
@@ -120,7 +122,8 @@ def _apply(request: HtmxRequest, session_id: int, wish: Wish) -> HttpResponseBas
         )
     except RepairRefused as refusal:
         return _preview(request, session_id, wish, refusal)
-    return redirect(f"{reverse('sessions_app:session', args=[session_id])}?repaired={made.public_id}")
+    here = reverse("sessions_app:session", args=[session_id]) + address({"list": request.POST.get("list", "")[:2000]})
+    return redirect(told_at(request, here, made.public_id))
 
 
 def _preview(request: HtmxRequest, session_id: int, wish: Wish, refused: RepairRefused | None = None) -> HttpResponse:
@@ -154,7 +157,7 @@ def _planned_context(bench: Bench, shown: str) -> dict[str, Any]:
         },
         "plan": plan,
         "choosable": choosable,
-        "diffs": _diffs(bench.preview, shown),
+        "diffs": _diffs(bench, shown),
         "views": [
             present.Segment(word, f"?{wish_query(wish, view=name)}", name == shown) for name, word in VIEWS.items()
         ],
@@ -179,7 +182,7 @@ def _choosable(bench: Bench) -> list[Choosable]:
         if not asked or (not wish.findings and finding.severity == "info" and key not in taken):
             continue
         choice = wish.choices.get(key) or taken.get(key, NOTHING)
-        found.append(Choosable(finding, rule_title(finding.rule), choice, skipped.get(key, "")))
+        found.append(Choosable(finding, rule_kind(finding.rule), choice, skipped.get(key, "")))
     return found[:100]
 
 
@@ -193,11 +196,16 @@ def _lossy(choosable: list[Choosable]) -> list[str]:
     ]
 
 
-def _diffs(preview: Preview, shown: str) -> list[Diff]:
+def _diffs(bench: Bench, shown: str) -> list[Diff]:
+    if bench.key is None:
+        return _made_diffs(bench, shown)
+    return _DIFFS.made((bench.key, bench.held, shown), lambda: _made_diffs(bench, shown))
+
+
+def _made_diffs(bench: Bench, shown: str) -> list[Diff]:
     if shown == "rows":
-        return [row_change_diff(change) for change in preview.rows[:DIFFS]]
-    before = preview.body_before.body if preview.body_before else None
-    after = preview.body_after.body if preview.body_after else None
+        return [row_change_diff(change) for change in bench.plan.changes[:DIFFS]]
+    before, after = (body.body if body else None for body in bench.bodies)
     if before is None and after is None:
         return []
     if shown == "payload":
@@ -214,7 +222,7 @@ def _verdicts(bench: Bench) -> Iterable[Change]:
 
 
 def _look(accepted: bool) -> present.Look:
-    return ACCEPTS if accepted else REJECTS
+    return ACCEPTS if accepted else REFUSES
 
 
 def _step(operation: Operation) -> str:

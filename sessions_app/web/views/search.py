@@ -19,8 +19,9 @@ def asked_text(request: HtmxRequest, name: str) -> str:
 @require_GET
 @allowed(VIEW)
 def search(request: HtmxRequest) -> HttpResponseBase:
-    """Sessions that hold a phrase in any text, with the first place of each."""
+    """Sessions that hold words or a phrase, with the first place of each; ``all`` reads all that is stored."""
     text = asked_text(request, "q")
-    found = sessions_search(text, whole(request.GET.get("from")) or 0) if text else None
-    context = {"section": "sessions", "text": text, "found": found}
+    deep = "1" if request.GET.get("all") else ""
+    found = sessions_search(text, whole(request.GET.get("from")) or 0, deep=bool(deep)) if text else None
+    context = {"section": "sessions", "text": text, "found": found, "asked_deep": deep}
     return render(request, "sessions/search.html", context)

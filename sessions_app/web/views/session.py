@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
-from sessions_app.models import Repair, Session
+from sessions_app.models import Session, Verdict
+from sessions_app.selectors.counts import by_health
+from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.searching import session_search
-from sessions_app.selectors.sessions import sessions_by_stored_id
+from sessions_app.selectors.sessions import first_blocked
 from sessions_app.selectors.timeline import Fault, Outline, Window, session_outline, timeline_window
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
 from sessions_app.web.addresses import address
-from sessions_app.web.findingcards import finding_cards
 from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
 from sessions_app.web.orders import ORDERS, order_context, order_segments
-from sessions_app.web.partcards import part_card
-from sessions_app.web.rail import fault_rail
+from sessions_app.web.outcome import Outcome, repair_outcome
+from sessions_app.web.present import counted
 from sessions_app.web.shell import session_shell
+from sessions_app.web.shown import Shown, shown_fault, shown_window
 from sessions_app.web.transcript import PRINTED, markdown, piece
-from sessions_app.web.turnindex import listed_turns
+from sessions_app.web.turnindex import LISTED, MOST_LISTED, listed_turns
 from sessions_app.web.views.search import asked_text
 
+PAGE_PARTS = 80
+"""Parts that the page, and what is added to it, shows at once."""
 PRINT_PARTS = 2_000
 """Parts that ``?all=1`` shows at once, for find and print."""
 
@@ -47,19 +52,68 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     if request.GET.get("print") == "1":
         return render(request, "sessions/print.html", _printed(request, session, table))
     if wants_partial(request, "earlier") or wants_partial(request, "later"):
-        outline = session_outline(session, table)
-        window = _window(request, session, outline, None)
-        direction = request.htmx.target
-        context = _turns(session, outline, window, table)
-        context["later" if direction == "earlier" else "earlier"] = None
-        response = render(request, "sessions/timeline.html#chunk", context)
+        response = _chunk(request, session, table)
+    elif wants_partial(request, "turn-lines"):
+        turns = session_outline(session, table).turns
+        start = whole(request.GET.get("from")) or 0
+        lines = {"listed": listed_turns(turns, start, _most_listed(request))}
+        context = {"shown": lines, "list_query": _list_query(request)}
+        response = render(request, "sessions/_index.html#lines", context)
     else:
         refresh = session_refresh(session=session, now=clock())
         session.refresh_from_db()
         outline = session_outline(session, table)
-        response = render(request, "sessions/timeline.html", _page(request, session, outline, refresh.problem, table))
+        if wants_partial(request, "conversation"):
+            response = _stepped(request, session, outline, table)
+        else:
+            page = _page(request, session, outline, refresh.problem, table)
+            response = render(request, "sessions/timeline.html", page)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def _chunk(request: HtmxRequest, session: Session, table: str) -> HttpResponse:
+    """The turns above or below those on the page."""
+    outline = session_outline(session, table)
+    shown = shown_window(session, outline, _window(request, session, outline, None), table)
+    shown = replace(shown, later=None) if request.htmx.target == "earlier" else replace(shown, earlier=None)
+    return render(request, "sessions/_conversation.html#chunk", {"shown": shown})
+
+
+def _stepped(request: HtmxRequest, session: Session, outline: Outline, table: str) -> HttpResponse:
+    """What changes on the page from one fault to another. Where the session is not any more the one that the page
+    shows, the browser loads it anew."""
+    if request.headers.get("Suture-Seen") != outline.state:
+        return HttpResponseClientRedirect(request.get_full_path())
+    verdicts = Verdict.objects.filter(session=session).order_by("-own", "protocol")
+    shown = _shown(request, session, outline, table, tuple(verdicts))
+    context = {"shown": shown, "session": session, "list_query": _list_query(request), "may_ignore": _may(request)}
+    return render(request, "sessions/step.html", context)
+
+
+def _shown(
+    request: HtmxRequest, session: Session, outline: Outline, table: str, verdicts: Sequence[Verdict], at: str = ""
+) -> Shown:
+    """The window around a place, "" = that of the fault that is asked for."""
+    fault = _current(request, outline)
+    at = at or (fault.at if fault else "")
+    window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
+    shown = shown_window(session, outline, window, table, _list_query(request))
+    return shown_fault(shown, fault, at, verdicts, _most_listed(request))
+
+
+def _list_query(request: HtmxRequest) -> str:
+    """The query of the list that the session was opened from."""
+    return request.GET.get("list", "")[:2000]
+
+
+def _most_listed(request: HtmxRequest) -> int:
+    return MOST_LISTED if request.GET.get("index") == "all" else LISTED
+
+
+def _may(request: HtmxRequest) -> bool:
+    """Who may repair may ignore."""
+    return request.user.has_perm(REPAIR)
 
 
 def _printed(request: HtmxRequest, session: Session, table: str) -> dict[str, Any]:
@@ -93,24 +147,20 @@ def as_markdown(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 
 def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str, table: str) -> dict[str, Any]:
     shell = session_shell(request, session.pk, "session")
-    fault = _current(request, outline)
     finding = _found(request, session, outline)
-    at = finding["at"] or request.GET.get("at", "") or (fault.at if fault else "")
-    window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
-    return shell | _turns(session, outline, window, table, shell["list_query"], fault, at) | {
+    at = finding["at"] or request.GET.get("at", "")
+    shown = _shown(request, session, outline, table, shell["detail"].verdicts, at)
+    return shell | {
+        "shown": shown,
         "outline": outline,
-        "listed": listed_turns(outline.turns, window.start),
-        "rail": fault_rail(outline, window),
-        "card": finding_cards([fault], shell["detail"].verdicts, outline.faults)[0] if fault else None,
-        "steps": _steps(outline, fault),
+        "may_ignore": _may(request),
         "orders": order_segments(session.pk, shell["session"].target, "", shell["list_query"]),
         "find": finding,
         "asked": bool(finding["at"] or request.GET.get("at") or request.GET.get("fault")),
-        "not_here": request.GET.get("at", "") if at and at not in outline.places else "",
+        "not_here": request.GET.get("at", "") if at not in outline.places else "",
         "refresh_problem": problem,
         "history": table,
-        "may_ignore": request.user.has_perm(REPAIR),
-        "repaired": _repaired(request, session),
+        "outcome": _outcome(request, session),
     }  # fmt: skip
 
 
@@ -134,97 +184,25 @@ def _found(request: HtmxRequest, session: Session, outline: Outline) -> dict[str
     }
 
 
-def _steps(outline: Outline, fault: Fault | None) -> dict[str, Any]:
-    """Where the stepper goes from here. It steps through what is serious, or through the notes where a note is
-    shown."""
-    group = outline.notes if fault is not None and fault.note else outline.serious
-    at = group.index(fault) if fault is not None else -1
-    return {
-        "fault": fault,
-        "notes": len(outline.notes),
-        "total": len(group),
-        "number": at + 1,
-        "previous": group[at - 1] if at > 0 else None,
-        "next": group[at + 1] if at + 1 < len(group) else None,
-        "blocking": next((item for item in group[at + 1 :] if item.severity == "blocked"), None),
-    }
-
-
-def _repaired(request: HtmxRequest, session: Session) -> Repair | None:
-    """The repair that has just been applied, for its card with the undo."""
-    wanted = request.GET.get("repaired", "")[:64]
-    return Repair.objects.filter(session=session, public_id=wanted).first() if wanted else None
-
-
-@dataclass(frozen=True, slots=True)
-class Loader:
-    """The link to the turns above or below those shown; htmx puts them in its place."""
-
-    name: str
-    key: str
-    count: int
-    url: str
-    fetch: str
-    trigger: str
-
-    @property
-    def keeps(self) -> bool:
-        """What is looked at stays where it is."""
-        return self.name == "earlier"
-
-    @property
-    def words(self) -> str:
-        return f"Load {self.name} turns ({self.count:,} part{pluralize(self.count)} more)"
-
-
-def _loaders(session: Session, window: Window, table: str, listed: str) -> dict[str, Loader | None]:
-    stored = reverse("sessions_app:session", args=[session.pk])
-
-    def loader(name: str, key: str, count: int, bound: dict[str, Any], trigger: str) -> Loader:
-        url, fetch = address({**bound, "history": table, "list": listed}), address({**bound, "history": table})
-        return Loader(name, key, count, url, stored + fetch, trigger)
-
-    earlier = loader("earlier", "[", window.earlier, {"to": window.start}, "click")
-    later = loader("later", "]", window.later, {"from": window.end}, "click, intersect once")
-    return {"earlier": earlier if window.start else None, "later": later if window.later else None}
-
-
-def _turns(
-    session: Session,
-    outline: Outline,
-    window: Window,
-    table: str,
-    listed: str = "",
-    fault: Fault | None = None,
-    at: str = "",
-) -> dict[str, Any]:
-    cards = [
-        (
-            turn,
-            [(message, [part_card(row, message.kind) for row in message.parts]) for message in turn.messages],
-        )
-        for turn in window.turns
-    ]
-    named = {card.child for _, messages in cards for _, parts in messages for card in parts if card.child}
-    return {
-        "turns": cards,
-        "window": window,
-        "shown": {
-            "at": at,
-            "fault": fault,
-            "start": window.start,
-            "agents": sessions_by_stored_id(session.source_id, named),
-        },
-        **_loaders(session, window, table, listed),
-    }
+def _outcome(request: HtmxRequest, session: Session) -> Outcome | None:
+    """What came of the repair that has just been made, with the next session of the list that waits for one."""
+    if not request.GET.get("outcome"):
+        return None
+    listed = _list_query(request)
+    wanted = SessionFilter.from_query(QueryDict(listed))
+    left = by_health(wanted).get("blocked", 0)
+    following = first_blocked(wanted, session.pk) if left else None
+    back = {"list": listed}
+    next_url = reverse("sessions_app:session", args=[following]) + address(back) if following else ""
+    words = f"Next blocked ({counted(left, 'session')} left)"
+    return repair_outcome(request, back=request.path + address(back), next_url=next_url, next_words=words)
 
 
 def _window(request: HtmxRequest, session: Session, outline: Outline, at: int | None) -> Window:
     if request.GET.get("all") == "1":
         return timeline_window(session, outline, since=0, limit=PRINT_PARTS)
-    return timeline_window(
-        session, outline, at=at, to=whole(request.GET.get("to")), since=whole(request.GET.get("from"))
-    )
+    to, since = whole(request.GET.get("to")), whole(request.GET.get("from"))
+    return timeline_window(session, outline, at=at, to=to, since=since, limit=PAGE_PARTS)
 
 
 def _current(request: HtmxRequest, outline: Outline) -> Fault | None:
@@ -251,7 +229,7 @@ def _current(request: HtmxRequest, outline: Outline) -> Fault | None:
 def scan(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     """Read the session again where its source is live, and scan it with today's rules."""
     session = load_session(session_id)
-    session_refresh(session=session, now=clock())
+    session_refresh(session=session, now=clock(), force=True)
     session.refresh_from_db()
     session_scan(session=session, now=clock(), force=True)
     return redirect("sessions_app:session", session_id)

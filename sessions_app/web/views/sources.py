@@ -48,9 +48,11 @@ def sources(request: HtmxRequest) -> HttpResponseBase:
 
 
 def _page(request: HtmxRequest, **more: object) -> dict[str, object]:
+    rows = source_rows()
     return {
         "section": "sources",
-        "sources": source_rows(),
+        "sources": rows,
+        "adding": not rows or bool(more.keys() & {"attach", "upload_problem"}),
         "may_add": request.user.has_perm(SOURCES),
         "may_attach": bool(settings.SUTURE_ATTACH_ROOTS),
         "found": source_found_paths(stores.discover()) if settings.SUTURE_ATTACH_ROOTS else (),

@@ -235,4 +235,4 @@ def _relink_apply(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         return _relink_page(request, session_id, str(fault))
     except RepairRefused as refusal:
         return _relink_page(request, session_id, refusal.words)
-    return redirect(f"{reverse('sessions_app:session', args=[session_id])}?repaired={made.public_id}")
+    return redirect(f"{reverse('sessions_app:session', args=[session_id])}?outcome={made.public_id}")

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 from sessions_app.domain.dialects import named
 from sessions_app.domain.wish import Wish, WishError
 from sessions_app.models import Line, Message, Session
-from sessions_app.selectors.history import repair_page
+from sessions_app.selectors.history import session_repairs
 from sessions_app.selectors.timeline import session_outline
 from sessions_app.services.handback.handing import WORDS, WRITTEN_BACK, Form, Handback, forms_of, handback
 from sessions_app.web.findingcards import answers, finding_cards
@@ -52,7 +52,7 @@ def findings(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 @allowed(VIEW)
 def repairs(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     shell = session_shell(request, session_id, "session-repairs")
-    page = repair_page(session=session_id, number=page_number(request.GET))
+    page = session_repairs(session_id, page_number(request.GET))
     return render(request, "sessions/repairs.html", shell | {"page": page, "pager": numbered_pager(page)})
 
 

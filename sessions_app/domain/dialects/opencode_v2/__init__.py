@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from sessions_app.domain.dialects.base import Decoded
 from sessions_app.domain.dialects.opencode import OpencodeDialect, reads_v2
-from sessions_app.domain.model import V2, Row, SessionRows
+from sessions_app.domain.model import V2, Row, Session, SessionRows
 from sessions_app.domain.repair import Operation, RowChange
 
-from .decode import decode_messages, provider_state
+from .decode import decode_messages, decode_messages_again, provider_state
 from .edits import TABLE, compile_operations
 
 __all__ = ["OpencodeV2", "compile_operations", "decode_messages", "provider_state"]
@@ -30,6 +30,9 @@ class OpencodeV2(OpencodeDialect):
 
     def decode(self, rows: SessionRows, generation: int | None = None) -> Decoded:
         return Decoded(*decode_messages(rows, generation))
+
+    def decode_again(self, rows: SessionRows, generation: int | None, known: Session) -> Decoded:
+        return Decoded(*decode_messages_again(rows, generation, known))
 
     def compile_rows(self, rows: SessionRows, operations: Sequence[Operation]) -> tuple[RowChange, ...]:
         return compile_operations(rows, operations)

@@ -7,15 +7,20 @@ The client decodes ``{...data, id, type}``; the columns win. A row that does not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sessions_app.domain import jsjson
 from sessions_app.domain.collector import undisturbed
+from sessions_app.domain.dialects.farparts import FarMessage
+from sessions_app.domain.fartexts import FarRow
 from sessions_app.domain.model import (
+    V2,
     Message,
     Part,
     Row,
     RowFault,
+    Session,
     SessionRows,
     ToolPart,
 )
@@ -55,6 +60,21 @@ def decode_messages(rows: SessionRows, generation: int | None = None) -> tuple[l
     return messages, faults
 
 
+def decode_messages_again(
+    rows: SessionRows, generation: int | None, known: Session
+) -> tuple[list[Message], list[RowFault]]:
+    """As ``decode_messages``; a row that a message of ``known`` came from is not decoded again. Where the generation
+    has to be told, a row has no number or something did not decode, all of them are."""
+    ordered = _in_order(rows.session_message)
+    if generation is None or known.faults or ordered is rows.session_message:
+        return decode_messages(rows, generation)
+    messages = {id(message.row): message for message in known.history(V2)}
+    changed = [row for row in ordered if id(row) not in messages]
+    fresh, faults = decode_messages(replace(rows, session_message=changed), generation)
+    messages |= {id(message.row): message for message in fresh}
+    return [messages[id(row)] for row in ordered], faults
+
+
 def _generations(rows: SessionRows, messages: Sequence[Message], given: int | None) -> Sequence[int]:
     if given is not None:
         return [given] * len(messages)
@@ -90,7 +110,7 @@ def _parsed(row: Row) -> tuple[Message, RowFault | None]:
     if not isinstance(created, int):
         created = time.get("created") if isinstance(time, dict) else 0
     seq = row.get("seq")
-    message = Message(
+    message = (FarMessage if isinstance(row, FarRow) else Message)(
         id=str(row.get("id", "")),
         session_id=str(row.get("session_id", "")),
         kind=str(row.get("type", "")),

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, Block, Message, View
 from sessions_app.domain.protocols.checking import half_characters, objects, survey, text_of
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Violation
 
 BODY_LIMIT = 32 * 1024 * 1024
 
 
+@needs("empty-text", "content-result", "textless")
 def empty_text(view: View) -> Iterator[Violation]:
     """A8 and A12: no empty text block. A bare empty string is no block: legal for an assistant (A11), A10 for a
     user."""
@@ -23,6 +25,7 @@ def empty_text(view: View) -> Iterator[Violation]:
         yield view.request.broken("A8", block.position, block.pointer)
 
 
+@needs("blank-text")
 def blank_text(view: View) -> Iterator[Violation]:
     """A9: no text of whitespace alone. Between signed thinking the client itself puts it there: a warning
     (docs/contract/design.md#6, A23)."""
@@ -38,6 +41,7 @@ def blank_text(view: View) -> Iterator[Violation]:
             yield view.request.broken("A9", f"system.{index}", ("system", index), "system")
 
 
+@needs("textless", "empty-text", "blank-text", "nothing")
 def empty_messages(view: View) -> Iterator[Violation]:
     """A10, and A10o on servers that still have it. An empty assistant message is legal elsewhere (A11)."""
     last = view.last
@@ -52,6 +56,7 @@ def empty_messages(view: View) -> Iterator[Violation]:
             yield view.request.broken("A10", message.position, message.pointer)
 
 
+@needs("starts-odd", "textless", "empty-text", "nothing")
 def first_message(view: View) -> Iterator[Violation]:
     """A19: there is a message, and the first is a user's."""
     if not view.messages:
@@ -60,6 +65,7 @@ def first_message(view: View) -> Iterator[Violation]:
         yield view.request.broken("A19", "messages.0", ("messages", 0))
 
 
+@needs("apart")
 def same_roles(view: View) -> Iterator[Violation]:
     """A20: alternation is no rule of the vendor any more; gateways of unknown make may still have it. One warning per
     body."""
@@ -72,6 +78,7 @@ def same_roles(view: View) -> Iterator[Violation]:
             return
 
 
+@needs("ends-odd", "empty-text")
 def assistant_tail(view: View) -> Iterator[Violation]:
     """A16, A17, A18: what a request that ends in an assistant turn may look like."""
     last = view.last
@@ -90,6 +97,7 @@ def assistant_tail(view: View) -> Iterator[Violation]:
         yield request.broken("A16", final.position, final.pointer)
 
 
+@needs()
 def system_messages(view: View) -> Iterator[Violation]:
     """A22: role system inside messages, on models that know it, in the places where it may stand."""
     for place, message in enumerate(view.messages):
@@ -116,6 +124,7 @@ def _takes_system(before: Message) -> bool:
     return before.role == "assistant" and (last == "server_tool_use" or last.endswith("_tool_result"))
 
 
+@needs("content-result")
 def error_results(view: View) -> Iterator[Violation]:
     """A25: a result marked as error holds text only."""
     for block in view.blocks:
@@ -125,6 +134,7 @@ def error_results(view: View) -> Iterator[Violation]:
             yield view.request.broken("A25", f"{block.position}.tool_result", block.pointer)
 
 
+@needs("halves", "huge")
 def whole_body(view: View) -> Iterator[Violation]:
     """A29 and A31: the size of the request, and half surrogate pairs in any string of it."""
     size, halved = survey(view.request.body)
@@ -134,6 +144,7 @@ def whole_body(view: View) -> Iterator[Violation]:
         yield from half_characters(view.request)
 
 
+@needs("content-result")
 def nested_empty_text(view: View) -> Iterator[Violation]:
     """A8 inside a result: no probe is known (docs/contract/wire.md#1b), so a warning."""
     for block in view.blocks:

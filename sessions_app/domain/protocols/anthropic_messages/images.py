@@ -8,6 +8,7 @@ from typing import NamedTuple
 from sessions_app.domain.protocols.anthropic_messages.view import Block, View
 from sessions_app.domain.protocols.checking import Pointer, objects, text_of
 from sessions_app.domain.protocols.media import IMAGES, MIB, Sniffed, sniff
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Violation
 
 EDGE = 8000
@@ -22,6 +23,7 @@ class _Image(NamedTuple):
     data: str
 
 
+@needs("media", "content-result")
 def images(view: View) -> Iterator[Violation]:
     """A26 (edges; smaller in requests with many images), A27 (bytes), A28 (label and decodability), A29 (number)."""
     found = list(_images(view))

@@ -8,12 +8,14 @@ from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages.view import Block, Group, View
 from sessions_app.domain.protocols.checking import text_of
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+\Z")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 
 
+@needs("unpaired", "repeated-id", "odd-id", "server")
 def unanswered_calls(view: View) -> Iterator[Violation]:
     """A1: every client call is answered in the leading run of results behind its assistant turn."""
     if "tool_use" not in view.kinds:
@@ -31,6 +33,7 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
                 yield view.request.broken("A1", message.position, missing[0].pointer, tag=tag, ids=names)
 
 
+@needs("odd-signed", "unpaired", "server", "behind-calls")
 def blocks_behind_calls(view: View) -> Iterator[Violation]:
     """A1, as a warning: text or thinking behind a call in one assistant message was reported to bring A1's error."""
     if "tool_use" not in view.kinds:
@@ -48,6 +51,7 @@ def blocks_behind_calls(view: View) -> Iterator[Violation]:
             called = called or block.kind == "tool_use"
 
 
+@needs("unpaired", "repeated-id", "odd-id", "server")
 def unknown_results(view: View) -> Iterator[Violation]:
     """A2: a result names a call of the assistant turn right before it."""
     called: set[str] = set()
@@ -62,6 +66,7 @@ def unknown_results(view: View) -> Iterator[Violation]:
             called = set()
 
 
+@needs("server")
 def unknown_server_results(view: View) -> Iterator[Violation]:
     """A2s: a server tool's result has its call earlier in the same assistant turn."""
     if not any(kind.endswith("_tool_result") for kind in view.kinds):
@@ -81,6 +86,7 @@ def unknown_server_results(view: View) -> Iterator[Violation]:
                 )
 
 
+@needs("repeated-id", "odd-id", "server")
 def repeated_calls(view: View) -> Iterator[Violation]:
     """A3: call ids are unique over the whole history; the second use is what the API names
     (docs/contract/wire.md#c8)."""
@@ -94,6 +100,7 @@ def repeated_calls(view: View) -> Iterator[Violation]:
             yield view.request.broken("A3", block.position, block.pointer, faults=faults)
 
 
+@needs("repeated-id", "odd-id", "unpaired", "server")
 def repeated_results(view: View) -> Iterator[Violation]:
     """A4: one result for each call, within the user turn behind it."""
     for group in view.groups:
@@ -109,6 +116,7 @@ def repeated_results(view: View) -> Iterator[Violation]:
                 yield view.request.broken("A4", block.position, block.pointer, faults=faults, id=_result_id(block))
 
 
+@needs("odd-id", "odd-name", "odd-input", "unpaired", "server")
 def malformed_calls(view: View) -> Iterator[Violation]:
     """A5, A6 and the name of a call: id and name of the right alphabet, input an object. A result is told of where its
     call is not."""
@@ -121,6 +129,7 @@ def malformed_calls(view: View) -> Iterator[Violation]:
             yield view.request.broken("A5", where, (*block.pointer, "tool_use_id"))
 
 
+@needs("parameters")
 def malformed_definitions(view: View) -> Iterator[Violation]:
     """A7: names of tool definitions, where the body carries them."""
     seen: set[str] = set()

@@ -8,11 +8,13 @@ from typing import Any
 
 from sessions_app.domain.protocols.anthropic_messages.view import View
 from sessions_app.domain.protocols.checking import Pointer, objects
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Violation
 
 MAX_MARKS = 4
 
 
+@needs("parameters")
 def cache_marks(view: View) -> Iterator[Violation]:
     """A13: at most four cache marks. A14: no one-hour mark behind a five-minute one."""
     marks = list(_marks(view))
@@ -29,6 +31,7 @@ def cache_marks(view: View) -> Iterator[Violation]:
         short = short or ttl == "5m"
 
 
+@needs("parameters")
 def thinking_parameters(view: View) -> Iterator[Violation]:
     """A21c: what manual thinking excludes."""
     body = view.request.body
@@ -46,6 +49,7 @@ def thinking_parameters(view: View) -> Iterator[Violation]:
         yield view.request.broken("A21c", name, (name,))
 
 
+@needs("parameters")
 def model_parameters(view: View) -> Iterator[Violation]:
     """A30: the matrix of models and parameters (docs/contract/wire.md#1c)."""
     body, model = view.request.body, view.request.model
@@ -64,6 +68,7 @@ def model_parameters(view: View) -> Iterator[Violation]:
         yield view.request.broken("A30", "tool_choice", ("tool_choice",), "forced")
 
 
+@needs("parameters")
 def tool_parameters(view: View) -> Iterator[Violation]:
     """A32: not every tool may be deferred. A33 (a warning): a chosen tool exists."""
     body = view.request.body

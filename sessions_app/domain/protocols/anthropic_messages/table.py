@@ -8,19 +8,16 @@ from sessions_app.domain.protocols.table import (
     EMPTY,
     FOREIGN,
     INPUT,
-    MEDIA,
     NAME,
     NO_CALL,
     NO_RESULT,
     ORDER,
-    OVERFLOW,
     PAIRING,
     RESULTS,
     SAME_ID,
     SCHEMA,
     SEMANTIC,
     SETTING,
-    SIGNATURE,
     TAIL,
     TWICE,
     by_code,
@@ -31,10 +28,8 @@ from sessions_app.domain.protocols.table import (
     vendor_only,
 )
 
-_MODIFIED = (
-    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must"
-    " remain as they were in the original response."
-)
+from .mediatable import MEDIA_RULES
+from .thinkingtable import THINKING_RULES
 
 EMPTY_TEXT = says(
     r"text content blocks must be non-empty",
@@ -324,196 +319,6 @@ _CONTENT = (
     ),
 )
 
-_THINKING = (
-    rule(
-        "A21",
-        "T",
-        "measured",
-        SIGNATURE,
-        says(
-            r"expected thinking or redacted_thinking, but found|content\.\d+\.type: expected",
-            "thinking-not-first thinking-lost-on-error thinking-unsigned",
-            "Thinking is on, and the last assistant turn with tool calls does not start with a thinking block.",
-            "{position}: Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a"
-            " final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and"
-            " `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this"
-            " requirement, disable `thinking`.",
-            earlier="{position}: an earlier assistant turn with `tool_use` does not start with thinking (allowed: not"
-            " the final turn)",
-        ),
-        note="Manual thinking, [as recorded](contract/wire.md#c9); adaptive models and earlier turns: a warning.",
-    ),
-    rule(
-        "A21b",
-        "T",
-        "reported",
-        SIGNATURE,
-        says(
-            r"when thinking is disabled, an assistant message in the final position",
-            "thinking-only-message assistant-tail",
-            "Thinking is off, and the request ends with an assistant message that holds thinking.",
-            "{position}: When thinking is disabled, an `assistant` message in the final position cannot contain"
-            " `thinking`. To use thinking blocks, enable `thinking` in your request.",
-        ),
-    ),
-    rule(
-        "A21c",
-        "R",
-        "documented",
-        SCHEMA,
-        says(
-            r"thinking may not be enabled when|temperature may only be set to 1 when thinking|may not be set when"
-            r" thinking is enabled",
-            "",
-            SETTING,
-            "{position} may not be set when thinking is enabled",
-            forced="Thinking may not be enabled when tool_choice forces tool use.",
-            warm="temperature may only be set to 1 when thinking is enabled",
-        ),
-        note="Where the body carries these parameters.",
-    ),
-    unchecked(
-        "A24",
-        "Not checkable offline: the binding lies in the signature, and enforcement depends on the account. Reported as"
-        " not checkable for models bound to their prefix.",
-        says(
-            r"bound to a different conversation",
-            "thinking-stale thinking-altered",
-            "Something before this thinking block was changed after the model wrote it; the block, and every later one,"
-            " is void.",
-        ),
-    ),
-    rule(
-        "A23",
-        "P",
-        "reported",
-        SIGNATURE,
-        says(
-            r"blocks in the latest assistant message cannot be modified|remain as they were in the original response",
-            "thinking-altered thinking-unsigned",
-            "A thinking block of the latest assistant turn is not what the model wrote, or stands elsewhere.",
-        ),
-        says(
-            "",
-            "thinking-altered",
-            "A thinking block has no text; this model does not leave the text out itself.",
-            "{position}: thinking block with empty text; if it was not empty in the original response: " + _MODIFIED,
-        ),
-        note="Not checkable offline: what the original response was is not stored. Emptied text is a warning where the"
-        " model does not omit it.",
-    ),
-    rule(
-        "A23b",
-        "P",
-        "reported",
-        SIGNATURE,
-        says(
-            r"invalid signature in thinking|invalid data in redacted_thinking",
-            "thinking-unsigned thinking-stale",
-            "The signature of a thinking block is missing, foreign or no longer valid.",
-            "{position}: Invalid `signature` in `thinking` block",
-        ),
-        vendor_only=True,
-        note="Genuineness is not checkable offline; an empty signature is refused, one that is no base64 is a warning.",
-    ),
-    rule(
-        "A23c",
-        "P",
-        "documented",
-        SCHEMA,
-        says(
-            r"(thinking\.signature|thinking\.thinking|redacted_thinking\.data): (field required|input should be)",
-            "thinking-unsigned thinking-lost-on-error",
-            "A thinking block has no signature, mostly because its stream was cut off.",
-            "{position}: Field required",
-            other="{position}: Input should be a valid string",
-        ),
-    ),
-)
-
-_MEDIA = (
-    rule(
-        "A25",
-        "P",
-        "reported",
-        SCHEMA,
-        says(
-            r"all content must be type text if is_error",
-            "media-rejected",
-            MEDIA,
-            "{position}: all content must be type `text` if `is_error` is true",
-        ),
-    ),
-    rule(
-        "A26",
-        "P",
-        "measured",
-        SEMANTIC,
-        says(
-            r"image dimensions exceed",
-            "media-rejected",
-            MEDIA,
-            "{position}: At least one of the image dimensions exceed max allowed size: {edge} pixels",
-            many="{position}: At least one of the image dimensions exceed max allowed size for many-image requests:"
-            " {edge} pixels",
-        ),
-        vendor_only=True,
-    ),
-    rule(
-        "A27",
-        "P",
-        "measured",
-        SEMANTIC,
-        says(
-            r"image exceeds [\d.]+ ?mb",
-            "media-rejected",
-            MEDIA,
-            "{position}: image exceeds {megabytes} MB maximum: {size} bytes > {limit} bytes",
-        ),
-        vendor_only=True,
-        note="5 MB on Bedrock, Vertex and servers of unknown make.",
-    ),
-    rule(
-        "A28",
-        "P",
-        "reported",
-        SEMANTIC,
-        says(
-            r"media type, but the image appears to be|could not process image"
-            r"|source\.base64\.media_type: Input should be",
-            "media-rejected",
-            MEDIA,
-            "Could not process image",
-            label="{position}.image.source.base64.data: The image was specified using the {declared} media type, but"
-            " the image appears to be a {real} image",
-            type="{position}: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
-        ),
-        vendor_only=True,
-        note="From the first bytes; that all of an image decodes is not checked.",
-    ),
-    rule(
-        "A29",
-        "R",
-        "documented",
-        SCHEMA,
-        says(
-            r"request_too_large",
-            "media-rejected huge-output context-overflow",
-            OVERFLOW,
-            "request_too_large: Request exceeds the maximum size",
-        ),
-        says(
-            r"\d+ images, exceeding the maximum|too many images",
-            "media-rejected",
-            MEDIA,
-            images="messages: too many images: {count} > {limit}",
-            speaks="",
-        ),
-        vendor_only=True,
-        note="Pages of PDFs are not counted: that needs a PDF reader.",
-    ),
-)
-
 _SETTINGS = (
     rule("A13", "R", "documented", SCHEMA, MANY_MARKS),
     rule(
@@ -571,7 +376,7 @@ _SETTINGS = (
     ),
 )
 
-TABLE = by_code(*_CALLS_AND_RESULTS, *_CONTENT, *_THINKING, *_MEDIA, *_SETTINGS)
+TABLE = by_code(*_CALLS_AND_RESULTS, *_CONTENT, *THINKING_RULES, *MEDIA_RULES, *_SETTINGS)
 
 OLDER_SOFT = vendor_only(TABLE)
 """What the corpus' strict provider let pass, in recordings, or is not known to have. A10o, which the vendor has given

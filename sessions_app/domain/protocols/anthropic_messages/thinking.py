@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, View
+from sessions_app.domain.protocols.checking import Pointer, Request
+from sessions_app.domain.protocols.traits import BASE64, needs
 from sessions_app.domain.wire.verdict import Violation
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}\Z")
 
-
+@needs("thinking-calls")
 def thinking_first(view: View) -> Iterator[Violation]:
     """A21 as recorded (docs/contract/wire.md#c9): under manual thinking the last assistant turn, if it calls tools,
     starts with thinking.
@@ -20,20 +21,46 @@ def thinking_first(view: View) -> Iterator[Violation]:
     """
     if not view.thinking_on or "tool_use" not in view.kinds:
         return
-    turns = [group for group in view.groups if group.role == "assistant"]
-    for group in turns:
-        first = next(group.blocks, None)
-        if first is None or first.kind in THINKING or not any(block.kind == "tool_use" for block in group.blocks):
+    turns = []
+    for group in view.groups:
+        if group.role == "assistant":
+            first = next(group.blocks, None)
+            calls = any(block.kind == "tool_use" for block in group.blocks)
+            if first is not None:
+                turns.append(Turn(first.kind, first.message, first.pointer, calls))
+            else:
+                turns.append(NO_TURN)
+    yield from unthought(view.request, turns)
+
+
+class Turn(NamedTuple):
+    """An assistant turn: the kind of its first block, the message that holds that and its path, and whether the turn
+    calls tools."""
+
+    first: str
+    message: int
+    pointer: Pointer
+    calls: bool
+
+
+NO_TURN: Final = Turn("", -1, (), calls=False)
+"""A turn without a block."""
+
+
+def unthought(request: Request, turns: Sequence[Turn]) -> Iterator[Violation]:
+    """A21 for the turns of a request that thinks."""
+    for place, turn in enumerate(turns, start=1):
+        if not turn.calls or turn.first in THINKING:
             continue
-        if group is turns[-1]:
-            doubtful = view.request.model.thinking in ("adaptive", "both")
-            yield view.request.broken(
-                "A21", f"{first.position}.type", first.pointer, doubtful=doubtful, found=first.kind
-            )
-        else:
-            yield view.request.broken("A21", f"messages.{first.message}", first.pointer, "earlier", doubtful=True)
+        position = f"messages.{turn.message}"
+        if place < len(turns):
+            yield request.broken("A21", position, turn.pointer, "earlier", doubtful=True)
+            continue
+        doubtful = request.model.thinking in ("adaptive", "both")
+        yield request.broken("A21", f"{position}.content.0.type", turn.pointer, doubtful=doubtful, found=turn.first)
 
 
+@needs("ends-odd", "empty-text")
 def thinking_while_off(view: View) -> Iterator[Violation]:
     """A21b: with thinking off, the assistant message in the final position holds none. Earlier thinking is ignored."""
     last = view.last
@@ -45,6 +72,7 @@ def thinking_while_off(view: View) -> Iterator[Violation]:
             return
 
 
+@needs("odd-signed")
 def thinking_shape(view: View) -> Iterator[Violation]:
     """A23c and A23b: text and signature are there and are strings; an empty or odd signature is no signature."""
     request = view.request
@@ -63,10 +91,11 @@ def thinking_shape(view: View) -> Iterator[Violation]:
                 say = "other" if name in block.data else ""
                 yield request.broken("A23c", f"{block.position}.thinking.{name}", block.pointer, say)
         signature = block.data.get("signature")
-        if isinstance(signature, str) and not (signature and _BASE64.match(signature)):
+        if isinstance(signature, str) and not (signature and BASE64.match(signature)):
             yield request.broken("A23b", block.position, block.pointer, doubtful=bool(signature))
 
 
+@needs("empty-thinking")
 def emptied_thinking(view: View) -> Iterator[Violation]:
     """A23, as a warning: thinking without text is right where the model omits it (docs/contract/wire.md#1c), else
     perhaps emptied by someone."""
@@ -77,6 +106,7 @@ def emptied_thinking(view: View) -> Iterator[Violation]:
             yield view.request.broken("A23", block.position, block.pointer, doubtful=True)
 
 
+@needs("parameters")
 def cached_thinking(view: View) -> Iterator[Violation]:
     """A15: no cache mark on thinking."""
     if view.kinds.isdisjoint(THINKING):

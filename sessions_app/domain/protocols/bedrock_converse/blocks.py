@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Violation
 
 MEMBERS = (
@@ -74,8 +75,13 @@ class View:
     @property
     def claude(self) -> bool:
         """The model behind the service is Claude."""
-        model = self.request.target.model.lower()
-        return "claude" in model or "anthropic" in model
+        return is_claude(self.request.target.model)
+
+
+def is_claude(model: str) -> bool:
+    """Whether a model id of the service names a Claude."""
+    name = model.lower()
+    return "claude" in name or "anthropic" in name
 
 
 def read(request: Request) -> View:
@@ -87,6 +93,7 @@ def read(request: Request) -> View:
     return View(request, messages)
 
 
+@needs("media", "content-result")
 def union(view: View) -> Iterator[Violation]:
     """B14: a block is exactly one thing that the service knows."""
     for message in view.messages:
@@ -95,6 +102,7 @@ def union(view: View) -> Iterator[Violation]:
                 yield view.request.broken("B14", f"{message.position}.content.{index}", message.block(index))
 
 
+@needs("textless", "blank-text", "empty-text", "content-result", "media")
 def empty_content(view: View) -> Iterator[Violation]:
     """B7: no empty content list; one that holds a cache point alone has nothing to cache."""
     for message in view.messages:
@@ -104,6 +112,7 @@ def empty_content(view: View) -> Iterator[Violation]:
             yield view.request.broken("B7", message.position, message.pointer, "cache")
 
 
+@needs("blank-text", "empty-text", "textless")
 def blank_text(view: View) -> Iterator[Violation]:
     """B6: no blank text, in Claude's words or the service's own. Beside signed reasoning the client puts blanks itself:
     a warning."""
@@ -126,6 +135,7 @@ def _signed(message: Message) -> bool:
     return False
 
 
+@needs("odd-id", "odd-name", "odd-input", "unpaired", "server")
 def calls(view: View) -> Iterator[Violation]:
     """B8 (input is an object) and B9 (alphabet and length of ids and names)."""
     for message in view.messages:
@@ -157,6 +167,7 @@ def _constrained(view: View, value: str, place: tuple[int, int, str], member: st
     return view.request.broken("B9", where, ("messages", message, "content", index), say, value=value)
 
 
+@needs("parameters")
 def cache_points(view: View) -> Iterator[Violation]:
     """B11: Claude takes at most four cache points in system, tools and messages together."""
     if not view.claude:
@@ -174,6 +185,7 @@ def cache_points(view: View) -> Iterator[Violation]:
                 return
 
 
+@needs("media", "content-result")
 def documents(view: View) -> Iterator[Violation]:
     """B15: names of documents, and a text beside each."""
     for message in view.messages:

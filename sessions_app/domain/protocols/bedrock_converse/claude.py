@@ -3,7 +3,7 @@ there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,14 +19,22 @@ def claude_rules(request: Request) -> Iterator[Violation]:
     """B12: what the model itself would refuse of what Bedrock lets through."""
     body, places = _translated(request)
     target = replace(request.target, profile="")
-    for found in messages.check(body, target, {}):
+    found = messages.check(body, target, {}, request.traits)
+    yield from behind(request, found, lambda pointer: _back(pointer, places))
+
+
+def behind(
+    request: Request, violations: Iterable[Violation], place: Callable[[Pointer], Pointer]
+) -> Iterator[Violation]:
+    """Claude's own violations as the service passes them on; ``place`` is where a path of the Messages body lies in the
+    request."""
+    for found in violations:
         if found.rule in _ELSEWHERE:
             continue
-        pointer = _back(found.pointer, places)
         yield request.broken(
             "B12",
             found.position,
-            pointer,
+            place(found.pointer),
             doubtful=found.certainty == "uncertain",
             tag=found.tag,
             faults=found.faults,

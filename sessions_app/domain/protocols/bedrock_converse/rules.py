@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
+from sessions_app.domain.protocols.anthropic_messages import rules as messages
+from sessions_app.domain.protocols.anthropic_messages.table import TABLE as CLAUDE
+from sessions_app.domain.protocols.anthropic_messages.unwritten import Turns, plain
 from sessions_app.domain.protocols.bedrock_converse import blocks
-from sessions_app.domain.protocols.bedrock_converse.blocks import Message, View
-from sessions_app.domain.protocols.bedrock_converse.claude import claude_rules
+from sessions_app.domain.protocols.bedrock_converse.blocks import Message, View, is_claude
+from sessions_app.domain.protocols.bedrock_converse.claude import behind, claude_rules
 from sessions_app.domain.protocols.bedrock_converse.table import TABLE
-from sessions_app.domain.protocols.checking import Request, objects, run, text_of
-from sessions_app.domain.wire.lowered import Provenance
+from sessions_app.domain.protocols.checking import Request, in_order, objects, run, text_of
+from sessions_app.domain.protocols.traits import Check, Traits, all_needed, needs
+from sessions_app.domain.wire.lowered import Lowered, Provenance
+from sessions_app.domain.wire.models import model_facts
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 
+@needs("starts-odd", "textless", "blank-text", "empty-text", "nothing")
 def first_role(view: View) -> Iterator[Violation]:
     """B1: the first message is a user's."""
     if view.messages and view.messages[0].role != "user":
         yield view.request.broken("B1", "messages.0", ("messages", 0))
 
 
+@needs("apart")
 def alternation(view: View) -> Iterator[Violation]:
     """B2: roles take turns, unlike at Anthropic itself."""
     for before, after in pairwise(view.messages):
@@ -30,6 +38,7 @@ def alternation(view: View) -> Iterator[Violation]:
             yield view.request.broken("B2", after.position, after.pointer)
 
 
+@needs("unpaired", "repeated-id", "odd-id", "server", "apart")
 def unanswered_calls(view: View) -> Iterator[Violation]:
     """B3: every call is answered in the next message."""
     for place, message in enumerate(view.messages):
@@ -49,6 +58,7 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
             yield view.request.broken("B3", where, message.block(missing[0][0]), tag=tag, ids=names)
 
 
+@needs("unpaired", "repeated-id", "odd-id", "server", "apart")
 def surplus_results(view: View) -> Iterator[Violation]:
     """B4: no more results than calls in the turn before, and none for a call that is not there."""
     before: Message | None = None
@@ -64,6 +74,7 @@ def surplus_results(view: View) -> Iterator[Violation]:
         before = message
 
 
+@needs("parameters")
 def tool_config(view: View) -> Iterator[Violation]:
     """B5 and B13, where the body carries ``toolConfig``: there are tools, and the choice is one that exists."""
     config = view.request.body.get("toolConfig")
@@ -79,6 +90,7 @@ def tool_config(view: View) -> Iterator[Violation]:
         yield view.request.broken("B13", "toolConfig.toolChoice", pointer, "choice", names=names)
 
 
+@needs("parameters")
 def inference_parameters(view: View) -> Iterator[Violation]:
     """B13: ``topK`` goes through additionalModelRequestFields only."""
     config = view.request.body.get("inferenceConfig")
@@ -86,6 +98,7 @@ def inference_parameters(view: View) -> Iterator[Violation]:
         yield view.request.broken("B13", "inferenceConfig.topK", ("inferenceConfig", "topK"), "top_k")
 
 
+@needs(*all_needed(messages.CHECKS))
 def behind_bedrock(view: View) -> Iterator[Violation]:
     """B12 for Claude; B10 for Mistral, whose ids have nine letters and digits."""
     if view.claude:
@@ -117,11 +130,33 @@ CHECKS = (
 )
 
 
-def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
+BODY: Final = frozenset({"media", "content-result", "signed", "server"})
+"""Where the writer may refuse, or something is left to the server (``not_checkable``)."""
+
+
+def checks(target: Target) -> tuple[Check, ...]:
+    """What runs for this target."""
+    return CHECKS if is_claude(target.model) or model_facts(target.model).family == "mistral" else CHECKS[:-1]
+
+
+def check(
+    body: dict[str, Any], target: Target, provenance: Provenance, traits: Traits | None = None
+) -> list[Violation]:
     """Every rule the body breaks, what the service would say first coming first; warnings have certainty
     "uncertain"."""
-    view = blocks.read(Request(body, target, provenance, TABLE))
-    return run(view.request, view, CHECKS)
+    view = blocks.read(Request(body, target, provenance, TABLE, traits=traits))
+    return run(view.request, view, checks(target))
+
+
+def unwritten(lowered: Lowered, target: Target, traits: Traits) -> tuple[list[Violation], tuple[str, ...]] | None:
+    """As that of ``anthropic_messages``, for Claude behind the service."""
+    if not is_claude(target.model) or not plain(traits, target):
+        return None
+    turns = Turns(lowered, target, traits, calls_last=False)
+    request = Request({}, target, turns.provenance, TABLE)
+    inner = Request({}, replace(target, profile=""), {}, CLAUDE)
+    found = behind(request, turns.broken(inner), lambda pointer: pointer)
+    return in_order(request, found), ("A23", "A23b") if turns.thinks else ()
 
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:

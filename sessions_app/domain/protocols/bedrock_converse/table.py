@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sessions_app.domain.protocols.anthropic_messages.table import BLANK_TEXT, EMPTY_TEXT, MANY_MARKS
-from sessions_app.domain.protocols.openai_chat.table import NINE_CHARACTERS
+from sessions_app.domain.protocols.openai_chat.servertable import NINE_CHARACTERS
 from sessions_app.domain.protocols.table import (
     CALLS,
     CHARSET,

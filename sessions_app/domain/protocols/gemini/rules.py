@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, run, text_of
 from sessions_app.domain.protocols.gemini import schemas
 from sessions_app.domain.protocols.gemini.table import TABLE
+from sessions_app.domain.protocols.traits import Check, Traits, needs
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Tag, Violation
@@ -75,6 +76,7 @@ class View:
         return self.contents[place] if 0 <= place < len(self.contents) else None
 
 
+@needs("unpaired", "server", "content-result", "apart")
 def response_counts(view: View) -> Iterator[Violation]:
     """G1: as many responses in the next content as calls in this one."""
     for content in view.contents:
@@ -87,6 +89,7 @@ def response_counts(view: View) -> Iterator[Violation]:
             yield view.request.broken("G1", content.position, content.part(first), tag=tag)
 
 
+@needs("starts-odd", "calls-in-a-row", "server", "unpaired")
 def call_order(view: View) -> Iterator[Violation]:
     """G2 (and G12): a call turn stands right behind a user or function-response turn."""
     for content in view.contents:
@@ -95,6 +98,7 @@ def call_order(view: View) -> Iterator[Violation]:
             yield view.request.broken("G2", content.position, content.pointer)
 
 
+@needs("unpaired", "server", "content-result", "apart")
 def response_order(view: View) -> Iterator[Violation]:
     """G3: a response turn stands right behind its call turn."""
     for content in view.contents:
@@ -104,6 +108,7 @@ def response_order(view: View) -> Iterator[Violation]:
             yield view.request.broken("G3", content.position, content.part(first))
 
 
+@needs("signed-calls")
 def thought_signatures(view: View) -> Iterator[Violation]:
     """G4: in the current turn the first call of each step is signed. G5: what stands there could be a signature (a
     warning)."""
@@ -128,6 +133,7 @@ def thought_signatures(view: View) -> Iterator[Violation]:
             yield view.request.broken("G5", content.position, content.part(first), doubtful=True)
 
 
+@needs("empty-text", "blank-text", "textless", "media", "content-result")
 def parts_with_data(view: View) -> Iterator[Violation]:
     """G6: every part holds data; an empty text is none. G7: every content holds parts."""
     for content in view.contents:
@@ -143,6 +149,7 @@ def parts_with_data(view: View) -> Iterator[Violation]:
                 yield view.request.broken("G6", where, content.part(index))
 
 
+@needs("ends-odd", "empty-text", "content-result", "media")
 def model_tail(view: View) -> Iterator[Violation]:
     """G8 and G9, from Gemini 3.6 on: no model turn at the end, nothing beside function responses."""
     if view.request.model.model_tail or not view.contents:
@@ -159,6 +166,7 @@ def model_tail(view: View) -> Iterator[Violation]:
                 break
 
 
+@needs()
 def roles(view: View) -> Iterator[Violation]:
     """G10: user or model; none at all only in a request of a single turn."""
     for content in view.contents:
@@ -166,6 +174,7 @@ def roles(view: View) -> Iterator[Violation]:
             yield view.request.broken("G10", f"{content.position}.role", content.pointer)
 
 
+@needs("odd-name", "server")
 def names(view: View) -> Iterator[Violation]:
     """G11: names of calls and responses. 64 characters were the limit, 128 are; between them a warning."""
     for content in view.contents:
@@ -181,6 +190,7 @@ def names(view: View) -> Iterator[Violation]:
             yield view.request.broken("G11", where, content.part(index), doubtful=doubtful)
 
 
+@needs("media", "content-result")
 def inline_size(view: View) -> Iterator[Violation]:
     """G13: 20 MB of inline data are documented, more was accepted in a probe: a warning."""
     total = 0
@@ -192,6 +202,7 @@ def inline_size(view: View) -> Iterator[Violation]:
         yield view.request.broken("G13", "contents", ("contents",), doubtful=True, limit=INLINE_LIMIT)
 
 
+@needs("parameters")
 def tool_schemas(view: View) -> Iterator[Violation]:
     """G14, where the body carries tools."""
     for pointer, say, name in schemas.faults(view.request.body):
@@ -212,9 +223,20 @@ CHECKS = (
 )
 
 
-def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
+BODY: Final = frozenset({"media", "content-result", "thought-signature", "server"})
+"""Where the writer may refuse, or something is left to the server (``not_checkable``)."""
+
+
+def checks(target: Target) -> tuple[Check, ...]:
+    """What runs for this target."""
+    return CHECKS
+
+
+def check(
+    body: dict[str, Any], target: Target, provenance: Provenance, traits: Traits | None = None
+) -> list[Violation]:
     """Every rule the body breaks, what the API would say first coming first; warnings have certainty "uncertain"."""
-    request = Request(body, target, provenance, TABLE)
+    request = Request(body, target, provenance, TABLE, traits=traits)
     contents = [_content(index, data) for index, data in enumerate(request.list_of("contents"))]
     return run(request, View(request, contents), CHECKS)
 

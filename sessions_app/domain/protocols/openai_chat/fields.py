@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.openai_chat.view import Call, Message, View
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Violation
 
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
@@ -61,6 +62,7 @@ _KEYS = frozenset(
 )
 
 
+@needs("textless", "own-fields")
 def content_required(view: View) -> Iterator[Violation]:
     """O5: null content only beside calls, a refusal, audio or a function call. O6: every other role has content."""
     for message in view.messages:
@@ -74,6 +76,7 @@ def content_required(view: View) -> Iterator[Violation]:
             yield view.request.broken("O6", f"messages[{message.index}].content", message.pointer)
 
 
+@needs("nothing", "starts-odd", "own-fields")
 def roles(view: View) -> Iterator[Violation]:
     """O7: a role the API knows. O8: at least one message besides the client's system prompt."""
     if not any(message.role not in ("system", "developer") for message in view.messages):
@@ -83,6 +86,7 @@ def roles(view: View) -> Iterator[Violation]:
             yield view.request.broken("O7", f"messages[{message.index}].role", message.pointer, role=message.role)
 
 
+@needs("odd-id", "own-fields", "server")
 def id_lengths(view: View) -> Iterator[Violation]:
     """O9: ids of at most 40 characters at OpenAI; other hosts draw the line anywhere up to 64
     (docs/contract/wire.md#7)."""
@@ -101,6 +105,7 @@ def _too_long(view: View, value: str, where: str, pointer: tuple[str | int, ...]
     return view.request.broken("O9", where, pointer, doubtful=doubtful, limit=limit, length=len(value))
 
 
+@needs("odd-name", "odd-input", "many", "own-fields", "server")
 def calls(view: View) -> Iterator[Violation]:
     """O10 (names), O11 (at most 128 calls in a message), O13 (arguments are a string)."""
     for message in view.assistants:
@@ -146,6 +151,7 @@ def _json_type(value: object) -> str:
     return "an array" if isinstance(value, list) else "an object"
 
 
+@needs("media", "content-result", "own-fields")
 def images(view: View) -> Iterator[Violation]:
     """O12: images only in user messages."""
     for message in view.messages:
@@ -158,6 +164,7 @@ def images(view: View) -> Iterator[Violation]:
                 break
 
 
+@needs("parameters")
 def parameters(view: View) -> Iterator[Violation]:
     """O14: no unknown top-level key. O15: what the gpt-5 family no longer takes."""
     body = view.request.body

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.openai_chat.view import Call, Message, Turn, View
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 
+@needs("unpaired", "repeated-id", "own-fields", "server", "odd-id")
 def unanswered_calls(view: View) -> Iterator[Violation]:
     """O1: the run of tool messages right behind an assistant message answers each of its calls."""
     for turn in view.turns:
@@ -28,6 +30,7 @@ def _unanswered(view: View, turn: Turn, missing: list[Call]) -> Violation:
     return view.request.broken(code, position, missing[0].pointer, tag=tag, ids=names)
 
 
+@needs("unpaired", "repeated-id", "own-fields", "server", "odd-id")
 def stray_results(view: View) -> Iterator[Violation]:
     """O2 and O3: a tool message stands in the run behind a call, and names one of its ids."""
     in_turn = {message.index for turn in view.turns for message in turn.results}
@@ -50,6 +53,7 @@ def _unknown(view: View, message: Message) -> Violation:
     return view.request.broken("O3", position, message.pointer, id=message.call_id)
 
 
+@needs("own-fields")
 def empty_calls(view: View) -> Iterator[Violation]:
     """O4: ``tool_calls`` is absent or holds something."""
     for message in view.assistants:
@@ -58,6 +62,7 @@ def empty_calls(view: View) -> Iterator[Violation]:
             yield view.request.broken("O4", where, (*message.pointer, "tool_calls"))
 
 
+@needs("repeated-id", "own-fields", "server", "odd-id")
 def repeated_calls(view: View) -> Iterator[Violation]:
     """O18: no id twice within one assistant message. Across messages only servers that look at the whole request
     refuse."""

@@ -6,13 +6,15 @@ so.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 from sessions_app.domain.protocols.checking import Request, broken_text, objects, run
 from sessions_app.domain.protocols.openai_chat import fields, pairing, servers
-from sessions_app.domain.protocols.openai_chat.profiles import profile_named
+from sessions_app.domain.protocols.openai_chat.profiles import Profile, profile_named
 from sessions_app.domain.protocols.openai_chat.table import TABLE
 from sessions_app.domain.protocols.openai_chat.view import read
+from sessions_app.domain.protocols.traits import Check, Traits
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Violation
@@ -34,12 +36,27 @@ CHECKS = (
 )
 
 
-def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
+BODY: Final = frozenset({"media", "content-result", "own-fields", "server"})
+"""Where the writer may refuse, or something is left to the server (``not_checkable``)."""
+
+
+def checks(target: Target) -> tuple[Check, ...]:
+    """What runs for this target, with what is its server's own."""
+    return _checks(profile_named(target.profile))
+
+
+@cache
+def _checks(profile: Profile) -> tuple[Check, ...]:
+    return (*CHECKS, *(found for name, found in servers.SERVER_CHECKS.items() if name in profile.rules))
+
+
+def check(
+    body: dict[str, Any], target: Target, provenance: Provenance, traits: Traits | None = None
+) -> list[Violation]:
     """Every rule the body breaks, what the server would say first coming first; warnings have certainty "uncertain"."""
     profile = profile_named(target.profile)
-    request = Request(body, target, provenance, TABLE, profile.soft)
-    own = [found for name, found in servers.SERVER_CHECKS.items() if name in profile.rules]
-    return run(request, read(request, profile), (*CHECKS, *own))
+    request = Request(body, target, provenance, TABLE, profile.soft, traits)
+    return run(request, read(request, profile), _checks(profile))
 
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:

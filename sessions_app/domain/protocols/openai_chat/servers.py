@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from sessions_app.domain.protocols.openai_chat.view import Call, View
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 _FIREWORKS_EXTRA = ("reasoning", "reasoning_details", "cache_control", "tool_name", "extra_content")
@@ -51,6 +52,7 @@ def moonshot_reasoning(view: View) -> Iterator[Violation]:
             yield view.request.broken("S5", f"message at index {message.index}", message.pointer)
 
 
+@needs("textless", "empty-text", "blank-text", "own-fields")
 def empty_assistants(view: View) -> Iterator[Violation]:
     """S7: Moonshot takes no empty assistant message; a warning for servers of unknown make (``soft`` of the
     recordings)."""
@@ -63,6 +65,7 @@ def empty_assistants(view: View) -> Iterator[Violation]:
             yield view.request.broken("S7", where, message.pointer, doubtful=not known)
 
 
+@needs("ends-odd", "own-fields")
 def tail_of_unknown_servers(view: View) -> Iterator[Violation]:
     """S13, as a warning for servers of unknown make: an assistant message at the end (OpenAI itself takes it, O17)."""
     last = view.messages[-1] if view.messages else None
@@ -197,6 +200,7 @@ def dashscope_arguments(view: View) -> Iterator[Violation]:
             yield view.request.broken("S22", call.position, call.pointer, "arguments")
 
 
+@needs("signed-calls", "own-fields")
 def gemini_signatures(view: View) -> Iterator[Violation]:
     """S23: in the current turn the first call of each step brings back its thought signature."""
     if not view.request.model.signed_calls:
@@ -212,6 +216,7 @@ def gemini_signatures(view: View) -> Iterator[Violation]:
             yield view.request.broken("S23", call.position, call.pointer, name=call.name, number=call.index + 1)
 
 
+@needs("ends-odd", "own-fields")
 def copilot_tail(view: View) -> Iterator[Violation]:
     """S24: Claude models behind Copilot refuse an assistant tail as A17 says."""
     last = view.messages[-1] if view.messages else None

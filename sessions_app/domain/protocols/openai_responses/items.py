@@ -9,6 +9,7 @@ from typing import Any
 
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, text_of
 from sessions_app.domain.protocols.media import IMAGES, data_url, sniff
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Violation
 
 ID_LIMIT = 64
@@ -85,6 +86,7 @@ def read(request: Request, gateway: bool) -> View:
     return View(request, items, request.body.get("store") is False, gateway)
 
 
+@needs("odd-sealed")
 def ids(view: View) -> Iterator[Violation]:
     """R5 (prefix by type) and R6 (alphabet and length of an item id)."""
     for item in view.items:
@@ -100,6 +102,7 @@ def ids(view: View) -> Iterator[Violation]:
             yield view.request.broken("R5", where, item.pointer, id=item.id, prefix=prefix)
 
 
+@needs("odd-id", "server")
 def call_ids(view: View) -> Iterator[Violation]:
     """R7: ids of calls have 1 to 64 characters."""
     for item in view.items:
@@ -112,6 +115,7 @@ def call_ids(view: View) -> Iterator[Violation]:
             yield view.request.broken("R7", where, item.pointer, "empty")
 
 
+@needs("media", "content-result")
 def content_types(view: View) -> Iterator[Violation]:
     """R11: an assistant says output_text, everyone else input_text and the like."""
     for item in view.items:
@@ -128,6 +132,7 @@ def content_types(view: View) -> Iterator[Violation]:
                 yield view.request.broken("R11", where, pointer, kind=kind, allowed=listed)
 
 
+@needs("odd-input")
 def required_members(view: View) -> Iterator[Violation]:
     """R12: members that an item cannot do without."""
     for item in view.items:
@@ -137,6 +142,7 @@ def required_members(view: View) -> Iterator[Violation]:
                 yield view.request.broken("R12", f"{item.position}.{name}", item.pointer, say)
 
 
+@needs("odd-sealed")
 def reasoning_content(view: View) -> Iterator[Violation]:
     """R13: reasoning carries no ``content`` at OpenAI. Compatible servers write it and want it."""
     for item in view.items:
@@ -146,6 +152,7 @@ def reasoning_content(view: View) -> Iterator[Violation]:
             yield view.request.broken("R13", where, item.pointer, limit=0, length=len(content))
 
 
+@needs("odd-name", "odd-input", "large", "many", "server")
 def functions(view: View) -> Iterator[Violation]:
     """R14: arguments are a string, names of the right alphabet; and the sizes of 3a."""
     for item in view.items:
@@ -177,6 +184,7 @@ def _function(view: View, item: Item) -> Iterator[Violation]:
             yield view.request.broken("R14", where, item.pointer)
 
 
+@needs("odd-sealed")
 def unreplayable_reasoning(view: View) -> Iterator[Violation]:
     """R15: without storage, reasoning with neither encrypted content nor id cannot be replayed (its text is not the
     reasoning)."""
@@ -187,6 +195,7 @@ def unreplayable_reasoning(view: View) -> Iterator[Violation]:
             yield view.request.broken("R15", f"{item.position}.encrypted_content", item.pointer)
 
 
+@needs("odd-sealed")
 def sealed_shape(view: View) -> Iterator[Violation]:
     """R10, as far as it can be seen: OpenAI's encrypted content starts with gAAA. A warning; whose it is only the
     server knows."""
@@ -199,6 +208,7 @@ def sealed_shape(view: View) -> Iterator[Violation]:
             yield view.request.broken("R10", item.position, item.pointer, doubtful=True, start=start)
 
 
+@needs("media", "content-result")
 def media(view: View) -> Iterator[Violation]:
     """Images whose bytes are no image, or longer than the API takes (docs/contract/wire.md#3a;
     docs/contract/rules.md#2.3)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.openai_responses.items import Item, View
+from sessions_app.domain.protocols.traits import needs
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 _CALLS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -20,6 +21,7 @@ _FOLLOWS = (
 )
 
 
+@needs("unpaired", "repeated-id", "odd-id", "server")
 def unanswered_calls(view: View) -> Iterator[Violation]:
     """R1: an output for every call, anywhere later in the input."""
     last: dict[str, int] = {}
@@ -32,6 +34,7 @@ def unanswered_calls(view: View) -> Iterator[Violation]:
             yield view.request.broken("R1", item.position, item.pointer, tag=tag, id=item.call_id)
 
 
+@needs("unpaired", "repeated-id", "odd-id", "server")
 def unknown_outputs(view: View) -> Iterator[Violation]:
     """R2: a call item (a reference does not count) before every output."""
     called: set[str] = set()
@@ -42,6 +45,7 @@ def unknown_outputs(view: View) -> Iterator[Violation]:
             yield view.request.broken("R2", item.position, item.pointer, id=item.call_id)
 
 
+@needs("repeated-id", "odd-id", "unpaired", "server")
 def repeated_calls(view: View) -> Iterator[Violation]:
     """R16: a second output for one id was refused by gateways (docs/contract/rules.md#2.11); a second call alone is no
     documented rule: a warning."""
@@ -73,6 +77,7 @@ def _repeat(view: View, earlier: Item, later: Item) -> str:
     return "duplicate-call-id-in-message" if before and before == after else "duplicate-call-id-across-turns"
 
 
+@needs("odd-sealed")
 def repeated_items(view: View) -> Iterator[Violation]:
     """R8: no item id twice (a reference to an id is a use of it)."""
     first: dict[str, Item] = {}
@@ -81,6 +86,7 @@ def repeated_items(view: View) -> Iterator[Violation]:
             yield view.request.broken("R8", item.position, item.pointer, id=item.id)
 
 
+@needs("odd-sealed")
 def lone_reasoning(view: View) -> Iterator[Violation]:
     """R3: reasoning that carries its id is followed by what was generated after it."""
     for place, item in enumerate(view.items):
@@ -98,6 +104,7 @@ def _generated(item: Item) -> bool:
     return item.kind in _FOLLOWS or item.kind == "item_reference"
 
 
+@needs("odd-sealed")
 def calls_without_reasoning(view: View) -> Iterator[Violation]:
     """R4: a model item with its id wants the reasoning it was generated after. Which one that was is known only where
     other items of the same turn kept their reasoning: a warning."""
@@ -115,6 +122,7 @@ def _follows_reasoning(before: Item | None) -> bool:
     )
 
 
+@needs("odd-sealed")
 def references(view: View) -> Iterator[Violation]:
     """R9: without storage no item can be named by its id alone; reasoning with an id but no content is such a
     naming."""
@@ -126,6 +134,7 @@ def references(view: View) -> Iterator[Violation]:
             yield view.request.broken("R9", item.position, item.pointer, id=item.id)
 
 
+@needs("thinking-calls")
 def reasoning_before_calls(view: View) -> Iterator[Violation]:
     """R17: gateways of the DeepSeek kind want reasoning in front of every call."""
     if not view.gateway:

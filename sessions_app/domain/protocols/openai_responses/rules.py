@@ -3,13 +3,16 @@ is no rule, and tested so."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from sessions_app.domain.lowering.v1_packages import SDK_KEYS, package_of
 from sessions_app.domain.protocols.checking import Request, broken_text, objects, run, text_of
 from sessions_app.domain.protocols.openai_responses import items, pairing
 from sessions_app.domain.protocols.openai_responses.items import View
 from sessions_app.domain.protocols.openai_responses.table import TABLE
-from sessions_app.domain.wire.lowered import Provenance
+from sessions_app.domain.protocols.traits import Check, Traits, applicable
+from sessions_app.domain.wire.lowered import Lowered, Provenance
+from sessions_app.domain.wire.providers import COPILOT
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Violation
 
@@ -38,10 +41,40 @@ GATEWAYS = frozenset({"deepseek"})
 """Profiles whose Responses gateway wants reasoning before every call (R17)."""
 
 
-def check(body: dict[str, Any], target: Target, provenance: Provenance) -> list[Violation]:
+BODY: Final = frozenset({"media", "content-result", "sealed", "server"})
+"""Where the writer may refuse, or something is left to the server (``not_checkable``)."""
+
+
+def checks(target: Target) -> tuple[Check, ...]:
+    """What runs for this target."""
+    return CHECKS if _gateway(target) else CHECKS[:-1]
+
+
+def check(
+    body: dict[str, Any], target: Target, provenance: Provenance, traits: Traits | None = None
+) -> list[Violation]:
     """Every rule the body breaks, what the API would say first coming first; warnings have certainty "uncertain"."""
-    view = _view(body, target, provenance)
-    return run(view.request, view, CHECKS)
+    view = _view(body, target, provenance, traits)
+    return run(view.request, view, checks(target))
+
+
+def unwritten(lowered: Lowered, target: Target, traits: Traits) -> tuple[list[Violation], tuple[str, ...]] | None:
+    """What ``check`` and ``not_checkable`` say of the V1 client's body for a history whose one trait of interest is
+    encrypted reasoning in OpenAI's form; else None."""
+    if "rewritten" in traits or not BODY.isdisjoint(traits - {"sealed"}) or applicable(checks(target), traits):
+        return None
+    package = package_of(target)
+    key = SDK_KEYS.get(package, "openai")
+    held = (
+        block["providerMetadata"]
+        for message in lowered.messages
+        for block in message["content"]
+        if block["type"] == "reasoning" and "providerMetadata" in block
+    )
+    sealed = package != COPILOT and any(
+        "reasoningEncryptedContent" in one.get(target.provider if target.provider in one else key, {}) for one in held
+    )
+    return [], ("R10",) if sealed else ()
 
 
 def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
@@ -53,8 +86,12 @@ def not_checkable(body: dict[str, Any], target: Target) -> tuple[str, ...]:
     return (*(("R9",) if stored else ()), *(("R10",) if sealed else ()))
 
 
-def _view(body: dict[str, Any], target: Target, provenance: Provenance) -> View:
+def _view(body: dict[str, Any], target: Target, provenance: Provenance, traits: Traits | None) -> View:
     return items.read(
-        Request(body, target, provenance, TABLE),
-        gateway=target.profile in GATEWAYS and target.thinking == "on",
+        Request(body, target, provenance, TABLE, traits=traits),
+        _gateway(target),
     )
+
+
+def _gateway(target: Target) -> bool:
+    return target.profile in GATEWAYS and target.thinking == "on"

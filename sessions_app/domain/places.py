@@ -1,0 +1,194 @@
+"""Places in a conversation, in words: "bash call 2, turn 7" instead of a stored id."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .model import (
+    CompactionPart,
+    FilePart,
+    Message,
+    Part,
+    ReasoningPart,
+    Session,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
+from .rules.finding import Finding
+
+LONGEST_TOOL = 24
+"""Characters of a tool's name in a place."""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_#-]{3,}")
+_CALL = re.compile(r"(?:call|toolu|tooluse|fc|chatcmpl-tool)[_-][A-Za-z0-9_-]{14,}\Z")
+_COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+_KINDS: tuple[tuple[type[Part], str], ...] = (
+    (ReasoningPart, "thinking"),
+    (FilePart, "file"),
+    (CompactionPart, "compaction"),
+    (StepStartPart, "step start"),
+    (StepFinishPart, "step end"),
+    (TextPart, "text"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``name`` tells it apart inside its turn ("bash call 2"); ``turn`` counts from 1, 0 for what is in none."""
+
+    name: str
+    turn: int
+
+    def __str__(self) -> str:
+        return f"{self.name}, turn {self.turn}" if self.turn else self.name
+
+
+class Places:
+    """The places of a session's messages and parts, of the history that its client uses first.
+
+    Names are worked out turn by turn as they are asked for: a long session with one fault costs one turn.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._outside = {part.id: Place(_name(part), 0) for part in session.orphans}
+        self._turn_of: dict[str, tuple[int, Sequence[Message]]] = {}
+        self._named: dict[str, Place] = {}
+        self._tools: dict[str, str] = {}
+        used_first = sorted(session.histories.items(), key=lambda item: item[0] != session.dialect)
+        for _, messages in reversed(used_first):
+            for number, turn in enumerate(conversation(messages), 1):
+                for message in turn:
+                    self._turn_of[message.id] = (number, turn)
+                    self._turn_of.update((part.id, (number, turn)) for part in message.parts)
+                    self._tools.update((tool.id, tool.tool) for tool in message.tools())
+
+    def of(self, stored_id: str) -> Place | None:
+        """The place of a message or part; None where the session does not hold it."""
+        if stored_id not in self._named and stored_id in self._turn_of:
+            number, turn = self._turn_of[stored_id]
+            self._named.update(_names(turn, number))
+        return self._named.get(stored_id) or self._outside.get(stored_id)
+
+    def tool(self, stored_id: str) -> str | None:
+        """The tool of a call's part; None where the id is none's."""
+        return self._tools.get(stored_id)
+
+
+def conversation(messages: Sequence[Message]) -> list[list[Message]]:
+    """The messages in stored order, cut in front of every prompt that begins a turn on the screen: one that holds more
+    than the client's own words."""
+    found: list[list[Message]] = []
+    for message in messages:
+        if not found or (message.is_user and _begins(message)):
+            found.append([])
+        found[-1].append(message)
+    return found
+
+
+def _begins(message: Message) -> bool:
+    return not message.parts or any(
+        part.kind in ("file", "subtask", "agent")
+        or (part.kind == "text" and not (isinstance(part, TextPart) and part.synthetic))
+        for part in message.parts
+    )
+
+
+def _names(turn: Sequence[Message], number: int) -> Iterator[tuple[str, Place]]:
+    """Every message and part of a turn; a name that stands more than once in it gets a number."""
+    named = [(message.id, _role(message)) for message in turn]
+    named += [(part.id, _name(part)) for message in turn for part in message.parts]
+    total = Counter(name for _, name in named)
+    seen: Counter[str] = Counter()
+    for stored_id, name in named:
+        seen[name] += 1
+        yield stored_id, Place(f"{name} {seen[name]}" if total[name] > 1 else name, number)
+
+
+def _role(message: Message) -> str:
+    if message.is_user:
+        return "user message"
+    return "answer" if message.is_assistant else message.kind.replace("-", " ") or "message"
+
+
+def _name(part: Part) -> str:
+    if isinstance(part, ToolPart):
+        return f"{tool_name(part.tool)} call"
+    return next((name for kind, name in _KINDS if isinstance(part, kind)), part.kind.replace("-", " ") or "part")
+
+
+def tool_name(tool: str) -> str:
+    """As it stands in a sentence: one line, cut where it is long, "tool" where there is none."""
+    words = " ".join(str(tool).split())
+    return (words if len(words) <= LONGEST_TOOL else f"{words[: LONGEST_TOOL - 1]}…") or "tool"
+
+
+def filled(line: str, tools: Sequence[str]) -> str:
+    """A rule's line with the tools of the calls it is about: {tool} ("bash"), {Tool} ("A bash call") and {Count}."""
+    tool = tool_name(tools[0]) if len(set(tools)) == 1 else "tool"
+    count = _COUNTS[len(tools)] if len(tools) < len(_COUNTS) else f"{len(tools):,}"
+    article = "An" if tool[:1].lower() in "aeiou" else "A"
+    return line.format(tool=tool, Tool=f"{article} {tool} call", Count=count)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding as people are told: its line, its place ("" where it is at none), and the place of every stored id that
+    stands in it or in its words."""
+
+    line: str
+    place: str
+    names: dict[str, str]
+
+
+NAMED = 12
+"""Places of a finding that are named, beside those its words name: a page shows no more."""
+
+
+def told(session: Session, findings: Sequence[Finding], lines: Mapping[str, str]) -> list[Told]:
+    """Findings in words; ``lines`` are those of the rules by code."""
+    known = Places(session) if findings else None
+    return [_told(finding, lines.get(finding.rule, ""), known) for finding in findings] if known else []
+
+
+def _told(finding: Finding, line: str, known: Places) -> Told:
+    at = [*finding.parts, *finding.messages][:NAMED]
+    words = " ".join((finding.summary, *(choice.label for choice in finding.choices)))
+    ids = dict.fromkeys((*at, *_ID.findall(words)))
+    names = {stored: str(place) for stored in ids if (place := known.of(stored))}
+    tools = [tool for part in finding.parts if (tool := known.tool(part)) is not None]
+    return Told(filled(line, tools), next((names[stored] for stored in at if stored in names), ""), names)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A piece of a sentence. ``stored_id`` is what stood there, "" for words that are said as they are."""
+
+    text: str
+    stored_id: str = ""
+
+
+def in_words(text: str, names: Mapping[str, str]) -> list[Word]:
+    """A sentence with places for ids: those of ``names`` by their place, other messages and parts as "a message" and "a
+    part", long call ids shortened to their ends (8 and 4 characters)."""
+    found: list[Word] = []
+    start = 0
+    for match in _ID.finditer(text):
+        said = _instead(match[0], names)
+        if said:
+            found += [Word(text[start : match.start()]), Word(said, match[0])]
+            start = match.end()
+    return [word for word in (*found, Word(text[start:])) if word.text]
+
+
+def _instead(token: str, names: Mapping[str, str]) -> str:
+    if token in names:
+        return names[token]
+    if token.startswith("msg_"):
+        return "a content item" if "#" in token else "a message"
+    if token.startswith("prt_"):
+        return "a part"
+    return f"{token[:8]}…{token[-4:]}" if _CALL.match(token) else ""
