@@ -1,4 +1,4 @@
-"""Scanning the sessions of a bare file, each on its own: what a process of the pool does (sessions_app/pool.py)."""
+"""Scanning the sessions of a bare file, each on its own: what a process of the pool does (sessions_app/pool/)."""
 
 from __future__ import annotations
 
