@@ -23,6 +23,8 @@ TOGETHER = 40
 """Sessions of a range: their rows, or scans, are kept in one transaction."""
 COPIED = Q(pending=False, scanned_at=None, rules_version="", imported_at__isnull=False)
 """Sessions whose rows were copied and not scanned yet."""
+AWAITED = COPIED & Q(source__state__in=(Source.State.LISTING, Source.State.IMPORTING))
+"""Those that an import is about to scan: nobody else need."""
 _MADE = 500
 
 

@@ -143,12 +143,14 @@ class _Share:
                 break
             found.append(one)
             parts += one.part_count
+        if not found:
+            return False
         sessions_scan(sessions=found, facts=self.facts, now=self.clock())
         failed = Session.objects.filter(pk__in=[one.pk for one in found], scanned_at=None).count()
         self.made.done += len(found) - failed
         self.made.failed += failed
         self._read_states([one for one in found if one.scanned_at is not None])
-        return bool(found)
+        return True
 
     def _read_states(self, sessions: list[Session]) -> None:
         """Sessions of files that nobody has written to since the import began need not be read again when they are

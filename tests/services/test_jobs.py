@@ -160,7 +160,7 @@ def test_a_fault_of_ours_ends_the_job_instead_of_coming_again_for_ever(
     def broken(**options: Any) -> None:
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(importshare, "store_facts", broken)
+    monkeypatch.setattr(importshare, "rows_copy", broken)
     assert not chunk()
 
     job = ImportJob.objects.select_related("source").get(pk=job.pk)
