@@ -7,7 +7,7 @@ from .engine import Compaction, Probe
 from .findings import Finding, Verdict
 from .jobs import Job, Leased
 from .pasted import PastedError
-from .repairs import Repair, RepairBatch, RowChange
+from .repairs import BatchResult, Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
 from .search import SearchBlock
 from .sessions import Beginning, Line, Message, Part, Session
@@ -18,6 +18,7 @@ __all__ = [
     "ApiToken",
     "AuditEntry",
     "AuditIsAppendOnly",
+    "BatchResult",
     "Beginning",
     "Compaction",
     "Finding",
