@@ -24,10 +24,10 @@ _PAGES = {
 
 
 def measure(path: str, sessions: int) -> dict[str, Any]:
-    """Of the store at ``path``: ``import``, seconds of processor a part; ``tables``, bytes a part. Of ``LISTED`` sessions
-    that are attached: ``attach``, seconds until that answers; ``begin``, seconds to list one and tell its state. Of
-    ``sessions`` copies: ``listed``, bytes a session; ``pages`` and ``recount``, seconds; ``report``, characters that a
-    batch keeps of a session."""
+    """Of the store at ``path``: ``import``, seconds of processor a part; ``tables``, bytes a part. Of ``LISTED``
+    sessions that are attached: ``attach``, seconds until that answers; ``begin``, seconds to list one and tell its
+    state. Of ``sessions`` copies: ``listed``, bytes a session; ``pages`` and ``recount``, seconds; ``report``,
+    characters that a batch keeps of a session."""
     begin()
     clock = timed(lambda: imported(Path(path)))
     from django.urls import reverse
