@@ -51,9 +51,9 @@ def _lines(found: dict[int, dict[str, Any]], database: str) -> list[str]:
         f"### {database}: commit {results.commit_of(results.ROOT)}",
         "",
         f"{on['cpu']}, {on['cores']} cores, load {on['load']}, Python {on['python']}. Importing 100,000 parts takes"
-        f" {last['import'] * 1e5:.1f} s of processor, listing 1,000 sessions when they are attached"
-        f" {last['attach'] * 1e3:.2f} s; a session takes {last['listed']:,.0f} bytes in the list; a batch keeps"
-        f" {last['report']:,.0f} characters of each.",
+        f" {last['import'] * 1e5:.1f} s of processor, listing 1,000 sessions {last['begin'] * 1e3:.2f} s; attaching"
+        f" answers after {last['attach']:.2f} s, whatever there is; a session takes {last['listed']:,.0f} bytes in the"
+        f" list; a batch keeps {last['report']:,.0f} characters of each.",
         "",
         *results.markdown(["what", *(f"{size:,}" for size in found)], [[name, *row] for name, row in growing.items()]),
         "",

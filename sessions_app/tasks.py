@@ -12,10 +12,21 @@ from typing import Any, Protocol
 from django.db import transaction
 from django.tasks import task
 from django.utils import timezone
+from django_tasks_db.models import DBTaskResult
 
 from sessions_app.domain.patience import unlimited
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
-from sessions_app.services import bulkrun, compacting, counting, importing, indexing, jobs, pruning, scanning
+from sessions_app.services import (
+    bulkrun,
+    compacting,
+    counting,
+    importing,
+    importranges,
+    indexing,
+    jobs,
+    pruning,
+    scanning,
+)
 from sessions_app.services.repair import recover
 from sessions_app.services.repair.write import journal_recover
 
@@ -49,7 +60,7 @@ def job_run(kind: str, job_id: int, **kwargs: Any) -> None:
     with unlimited():  # an immediate backend works within a request
         while _RUNS[kind](job_id=job_id, clock=timezone.now):
             if _deferred():
-                job_run.enqueue(kind, job_id)
+                _go_on(kind, job_id)
                 return
     counting.days_keep(now=timezone.now())
 
@@ -88,10 +99,13 @@ def start(*, alone: bool) -> list[str]:
 
 
 def reap() -> None:
-    """From time to time: settle and take up what has been silent for a while; note how sessions stand today."""
+    """From time to time: settle and take up what has been silent for a while, have workers that are free help with
+    imports; note how sessions stand today."""
     counting.days_keep(now=timezone.now())
     recover.repairs_settle(now=timezone.now(), silence=SILENCE)
     _take_up()
+    for job_id in importranges.imports_begun() if _deferred() else ():
+        _go_on(ImportJob.__name__, job_id)
 
 
 def prune() -> None:
@@ -105,8 +119,21 @@ def prune() -> None:
 def _take_up(*, alone: bool = False) -> list[Job]:
     found = [job for kind in KINDS for job in jobs.jobs_abandoned(kind, timezone.now(), alone=alone)]
     for job in found:
+        if isinstance(job, ImportJob):
+            importranges.ranges_free(job)
         job_enqueue(job)
     return found
+
+
+def _go_on(kind: str, job_id: int) -> None:
+    """Enqueue the next chunk of a job; of an import, which workers share, one for each that is free."""
+    wanted = 1
+    if kind == ImportJob.__name__:
+        args = {"args": [kind, job_id], "kwargs": {}}
+        waiting = DBTaskResult.objects.ready().filter(task_path=job_run.module_path, args_kwargs=args).count()
+        wanted = importranges.hands_wanted(job_id=job_id, now=timezone.now()) - waiting
+    for _ in range(wanted):
+        job_run.enqueue(kind, job_id)
 
 
 def _deferred() -> bool:

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.urls import reverse
 from django.utils.html import format_html
 
-from sessions_app.models import AuditEntry, Repair, RepairBatch, RowChange
+from sessions_app.models import AuditEntry, BatchResult, Repair, RepairBatch, RowChange
 
 from .base import TruthAdmin
 
@@ -62,12 +62,19 @@ class RepairBatchAdmin(TruthAdmin[RepairBatch]):
         "page",
     )
     list_filter = ("state",)
-    deferred = ("session_ids", "results")
-    exclude = ("session_ids", "results")
+    deferred = ("session_ids",)
+    exclude = ("session_ids",)
 
     @admin.display(description="progress and undo")
     def page(self, batch: RepairBatch) -> Any:
         return format_html('<a href="{}">Open</a>', reverse("sessions_app:batch", args=(batch.public_id,)))
+
+
+@admin.register(BatchResult)
+class BatchResultAdmin(TruthAdmin[BatchResult]):
+    list_display = ("batch", "place", "stored_id", "outcome", "repair", "changes", "undo")
+    list_filter = ("outcome",)
+    search_fields = ("stored_id__exact", "repair__exact")
 
 
 @admin.register(AuditEntry)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from sessions_app.models import HealthDay, ImportJob, Project, SessionCount, Source, SourceProblem, WorkerBeat
+from sessions_app.models import (
+    HealthDay,
+    ImportJob,
+    ImportRange,
+    Project,
+    SessionCount,
+    Source,
+    SourceMark,
+    SourceProblem,
+    WorkerBeat,
+)
 
 from .base import TruthAdmin
 
@@ -47,6 +57,19 @@ class HealthDayAdmin(TruthAdmin[HealthDay]):
 class ImportJobAdmin(TruthAdmin[ImportJob]):
     list_display = ("__str__", "state", "total", "done", "failed", "actor", "created_at", "heartbeat_at")
     list_filter = ("state", "source")
+
+
+@admin.register(ImportRange)
+class ImportRangeAdmin(TruthAdmin[ImportRange]):
+    list_display = ("__str__", "scanning", "lease_until", "heartbeat_at")
+    list_filter = ("whole", "scanning")
+
+
+@admin.register(SourceMark)
+class SourceMarkAdmin(TruthAdmin[SourceMark]):
+    list_display = ("__str__", "files")
+    deferred = ("text",)
+    exclude = ("text",)
 
 
 @admin.register(WorkerBeat)

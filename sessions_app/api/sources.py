@@ -64,8 +64,8 @@ def sources_list(request: HttpRequest) -> Any:
     openapi_extra=_BODY,
 )
 def source_create(request: HttpRequest) -> Any:
-    """Attach a path of this machine (JSON), or upload a file (multipart). Its sessions are listed at once and read in
-    the background."""
+    """Attach a path of this machine (JSON), or upload a file (multipart). Its newest sessions are listed at once, the
+    others are listed and all are read in the background."""
     require(request, SOURCES)
     require_all_sources(request)
     try:

@@ -5,26 +5,29 @@ from .audit import ACTIONS, AuditEntry, AuditIsAppendOnly
 from .counts import HealthDay, SessionCount
 from .engine import Compaction, Probe
 from .findings import Finding, Verdict
-from .jobs import Job
+from .jobs import Job, Leased
 from .pasted import PastedError
-from .repairs import Repair, RepairBatch, RowChange
+from .repairs import BatchResult, Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
 from .search import SearchBlock
 from .sessions import Beginning, Line, Message, Part, Session
-from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
+from .sources import ImportJob, ImportRange, Project, Source, SourceMark, SourceProblem, WorkerBeat
 
 __all__ = [
     "ACTIONS",
     "ApiToken",
     "AuditEntry",
     "AuditIsAppendOnly",
+    "BatchResult",
     "Beginning",
     "Compaction",
     "Finding",
     "HealthDay",
     "IgnoredFinding",
     "ImportJob",
+    "ImportRange",
     "Job",
+    "Leased",
     "Line",
     "LoginLink",
     "Message",
@@ -41,6 +44,7 @@ __all__ = [
     "Session",
     "SessionCount",
     "Source",
+    "SourceMark",
     "SourceProblem",
     "Verdict",
     "WorkerBeat",

@@ -8,7 +8,19 @@ from typing import ClassVar
 from django.db import models
 
 
-class Job(models.Model):
+class Leased(models.Model):
+    """What one worker has in hand at a time, for as long as its lease says."""
+
+    lease_until = models.DateTimeField(null=True, blank=True)
+    """Until then somebody has it in hand; None = it waits for the next chunk."""
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    """When somebody last worked on it."""
+
+    class Meta:
+        abstract = True
+
+
+class Job(Leased):
     """Work done in short chunks, each under a lease, so that a killed worker loses at most the chunk in hand.
 
     ``services/jobs.py`` is the only place that moves one on. A kind brings its own ``State`` with the words below and
@@ -30,10 +42,6 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     """When its first chunk had what it needs."""
-    lease_until = models.DateTimeField(null=True, blank=True)
-    """Until then one worker has it in hand; None = it waits for the next chunk."""
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    """When somebody last worked on it."""
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.db import models
 
@@ -44,14 +45,50 @@ class RepairBatch(Job):
     repaired = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
-    results = models.JSONField(default=list)
-    """Per handled session: id, outcome, repair, why."""
 
     class Meta(Job.Meta):
         verbose_name_plural = "repair batches"
 
     def __str__(self) -> str:
         return f"batch {self.public_id}"
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """What came of each session so far, in the order they were handled."""
+        return list(self.rows.order_by("place").values(*BatchResult.COLUMNS))
+
+
+class BatchResult(models.Model):
+    """What came of one session of a batch, as its report has it; the session may be gone."""
+
+    COLUMNS = ("session", "stored_id", "title", "outcome", "repair", "rules", "changes", "why", "undo")
+
+    batch = models.ForeignKey(RepairBatch, on_delete=models.CASCADE, related_name="rows")
+    place = models.PositiveIntegerField()
+    """Among the sessions of the batch, from 0."""
+    session = models.BigIntegerField()
+    """Its number."""
+    stored_id = models.CharField(max_length=255, blank=True, default="")
+    title = models.TextField(blank=True, default="")
+    outcome = models.CharField(max_length=16)
+    """repaired, nothing, skipped or failed."""
+    repair = models.CharField(max_length=64, blank=True, default="")
+    rules = models.JSONField(default=list)
+    changes = models.PositiveIntegerField(default=0)
+    why = models.TextField(blank=True, default="")
+    undo = models.TextField(blank=True, default="")
+    """What came of taking it back, "" = nobody tried."""
+
+    class Meta:
+        ordering = ("batch", "place")
+        constraints = (models.UniqueConstraint(fields=("batch", "place"), name="batch_result_once"),)
+        indexes = (
+            models.Index(fields=("batch", "repair"), name="batch_result_of_repair"),
+            models.Index(fields=("batch", "outcome"), name="batch_result_by_outcome"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.stored_id or self.session}: {self.outcome}"
 
 
 class Repair(models.Model):

@@ -10,7 +10,7 @@ from sessions_app.domain.knownmodels import input_said
 from sessions_app.stores import open_in_place, open_store
 from sessions_app.stores.base import Store
 
-from .jobs import Job
+from .jobs import Job, Leased
 
 
 class Source(models.Model):
@@ -55,8 +55,6 @@ class Source(models.Model):
     sessions_total = models.PositiveIntegerField(default=0)
     sessions_imported = models.PositiveIntegerField(default=0)
     parts_imported = models.PositiveBigIntegerField(default=0)
-    sync_mark = models.TextField(blank=True, default="")
-    """The store's own mark of what has been read (JSON); "" = nothing yet."""
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
     last_read_at = models.DateTimeField(null=True, blank=True)
@@ -82,6 +80,20 @@ class Source(models.Model):
         store = open_in_place(Path(self.path), self.kind) if self.live else open_store(Path(self.file), self.kind)
         store.input = input_said(self.input)
         return store
+
+
+class SourceMark(models.Model):
+    """What a source's store held when it was last read (``stores.base.Mark``). It names every session: kept apart from
+    the source, which is read with every page."""
+
+    source = models.OneToOneField(Source, on_delete=models.CASCADE, primary_key=True, related_name="mark")
+    files = models.CharField(max_length=64, blank=True, default="")
+    """``Mark.files``"""
+    text = models.TextField()
+    """``Mark.to_json``"""
+
+    def __str__(self) -> str:
+        return f"mark of source {self.source_id}"
 
 
 class SourceProblem(models.Model):
@@ -120,7 +132,10 @@ class Project(models.Model):
 
 
 class ImportJob(Job):
-    """One background import. ``total``: sessions to read; ``done``: those that were read and scanned."""
+    """One background import. ``total``: sessions to read; ``done``: those that were read and scanned.
+
+    Once it has begun (``started_at``) its sessions lie in ranges, which several workers may have in hand.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -157,6 +172,26 @@ class ImportJob(Job):
         if not self.active:
             return ""
         return "rows" if self.source.sessions.filter(pending=True).exists() else "scan"
+
+
+class ImportRange(Leased):
+    """Some sessions of an import, all in one worker's hands at a time. It goes when nothing is left of it to do, and
+    with the end of the import."""
+
+    whole = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="ranges")
+    sessions = models.JSONField()
+    """Their keys, the newest first."""
+    scanning = models.BooleanField(default=False)
+    """Their rows are in the mirror."""
+    counted = models.PositiveIntegerField(default=0)
+    """Of its sessions: those in ``done`` and ``failed`` of its import."""
+
+    class Meta:
+        ordering = ("whole", "scanning", "pk")
+        indexes = (models.Index(fields=("whole", "scanning", "id"), name="range_next"),)
+
+    def __str__(self) -> str:
+        return f"range {self.pk} of {self.whole}"
 
 
 class WorkerBeat(models.Model):

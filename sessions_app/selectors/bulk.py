@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from sessions_app.models import Repair, RepairBatch, Session
+from sessions_app.models import BatchResult, Repair, RepairBatch, Session
 
-COLUMNS = ("session", "stored_id", "title", "outcome", "repair", "rules", "changes", "why", "undo")
+COLUMNS = BatchResult.COLUMNS
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -48,8 +48,11 @@ def still_blocked_count(batch: RepairBatch) -> int:
 
 def report_rows(batch: RepairBatch) -> Iterator[dict[str, Any]]:
     """What came of each session, in the order they were handled; those not reached yet last."""
-    yield from batch.results
-    for number in batch.session_ids[len(batch.results) :]:
+    reached = 0
+    for row in batch.rows.order_by("place").values(*COLUMNS).iterator():
+        reached += 1
+        yield row
+    for number in batch.session_ids[reached:]:
         yield dict.fromkeys(COLUMNS, "") | {
             "session": number,
             "outcome": "not reached",

@@ -92,7 +92,7 @@ def repairs_lately(count: int = 7) -> list[Lately]:
         for repair in alone.defer("operations", "findings", "verification").fetch_mode(FETCH_RAISE)[:count]
     ]
     done = (RepairBatch.State.DONE, RepairBatch.State.CANCELLED, RepairBatch.State.FAILED)
-    batches = RepairBatch.objects.defer("session_ids", "results").fetch_mode(FETCH_RAISE)[:count]
+    batches = RepairBatch.objects.defer("session_ids").fetch_mode(FETCH_RAISE)[:count]
     found += [
         Lately(
             batch.created_at,

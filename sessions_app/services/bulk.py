@@ -124,7 +124,7 @@ def bulk_start(
 
 def bulk_retry(*, batch: RepairBatch, actor: str, face: str, now: datetime) -> RepairBatch:
     """A new batch over the sessions that failed in ``batch``, with its options."""
-    failed = tuple(result["session"] for result in batch.results if result["outcome"] == "failed")
+    failed = tuple(batch.rows.filter(outcome="failed").order_by("place").values_list("session", flat=True))
     if batch.active or not failed:
         raise BulkRefused("This batch is still running.") if failed else BulkNothing("Nothing failed in this batch.")
     return bulk_start(

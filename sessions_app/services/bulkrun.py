@@ -7,12 +7,13 @@ that follows one whose worker died learns from the batch's repairs what was done
 from __future__ import annotations
 
 import time
-from typing import Any, Literal
+from typing import Literal
 
 import structlog
+from django.db import transaction
 
 from sessions_app.domain.wish import Wish
-from sessions_app.models import Repair, RepairBatch, Session
+from sessions_app.models import BatchResult, Repair, RepairBatch, Session
 
 from .actor import Actor
 from .bulkstores import ChunkStores
@@ -36,7 +37,9 @@ _COUNTED: dict[str, str] = {
     "skipped": "skipped",
     "failed": "failed",
 }
-_PROGRESS = ("done", "repaired", "skipped", "failed", "results")
+_KEPT = "kept:"
+"""How a report begins to say why a repair could not be taken back."""
+_PROGRESS = ("done", "repaired", "skipped", "failed")
 
 
 def bulk_run(*, job_id: int, clock: Clock, seconds: float = 5.0) -> bool:
@@ -57,29 +60,41 @@ def _repair_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
     batch.started_at = batch.started_at or clock()
     wish = Wish.from_json(batch.options)
     ids = batch.session_ids[batch.done : batch.done + CHUNK]
-    done = _already_done(batch, ids)
+    made: list[BatchResult] = []
     with ChunkStores(ids, wish, clock()) as stores:
-        for place, number in enumerate(ids):
-            result = done.get(number) or _quiet(stores, number)
-            if (result is None or place % _NOTED == 0) and job_keep(batch, clock(), "started_at"):
-                return job_finish(batch, RepairBatch.State.CANCELLED, clock(), "", *_PROGRESS)
-            result = result or _handled(batch, stores, number, clock)
-            batch.results.append(result)
-            batch.done += 1
-            name = _COUNTED[result["outcome"]]
-            setattr(batch, name, getattr(batch, name) + 1)
-            if result["outcome"] == "failed" and batch.options.get("stop_on_failure"):
-                words = f"Stopped at the first failure: {result['why']}"
-                return job_finish(batch, RepairBatch.State.FAILED, clock(), words, *_PROGRESS)
-            if time.monotonic() > deadline:
-                break
-    if batch.done >= len(batch.session_ids):
-        return job_finish(batch, RepairBatch.State.DONE, clock(), "", *_PROGRESS)
-    job_keep(batch, clock(), *_PROGRESS)
+        state, words = _repaired(batch, stores, ids, made, clock, deadline)
+    with transaction.atomic():  # no row of the report without its count
+        BatchResult.objects.bulk_create(made)
+        if state:
+            return job_finish(batch, state, clock(), words, *_PROGRESS)
+        job_keep(batch, clock(), *_PROGRESS)
     return True
 
 
-def _already_done(batch: RepairBatch, ids: list[int]) -> dict[int, dict[str, Any]]:
+def _repaired(
+    batch: RepairBatch, stores: ChunkStores, ids: list[int], made: list[BatchResult], clock: Clock, deadline: float
+) -> tuple[str, str]:
+    """Handle sessions until the deadline and put into ``made`` what came of each; the state in which the batch ends
+    with that, "" = it goes on, and why."""
+    done = _already_done(batch, ids)
+    for place, number in enumerate(ids):
+        result = done.get(number) or _quiet(stores, number)
+        if (result is None or place % _NOTED == 0) and job_keep(batch, clock(), "started_at"):
+            return RepairBatch.State.CANCELLED, ""
+        result = result or _handled(batch, stores, number, clock)
+        result.batch, result.place = batch, batch.done
+        made.append(result)
+        batch.done += 1
+        name = _COUNTED[result.outcome]
+        setattr(batch, name, getattr(batch, name) + 1)
+        if result.outcome == "failed" and batch.options.get("stop_on_failure"):
+            return RepairBatch.State.FAILED, f"Stopped at the first failure: {result.why}"
+        if time.monotonic() > deadline:
+            break
+    return (RepairBatch.State.DONE if batch.done >= len(batch.session_ids) else ""), ""
+
+
+def _already_done(batch: RepairBatch, ids: list[int]) -> dict[int, BatchResult]:
     """Sessions that a chunk before this one repaired and could not note down any more."""
     made = Repair.objects.filter(batch=batch, session__in=ids, state=Repair.State.APPLIED, undoes=None)
     return {
@@ -89,7 +104,7 @@ def _already_done(batch: RepairBatch, ids: list[int]) -> dict[int, dict[str, Any
     }
 
 
-def _quiet(stores: ChunkStores, number: int) -> dict[str, Any] | None:
+def _quiet(stores: ChunkStores, number: int) -> BatchResult | None:
     """What comes of a session that needs no look, None for the others."""
     session = stores.sessions.get(number)
     try:
@@ -99,7 +114,7 @@ def _quiet(stores: ChunkStores, number: int) -> dict[str, Any] | None:
     return _result(session, number, "nothing", why=NOTHING_TO_REPAIR) if quiet else None
 
 
-def _handled(batch: RepairBatch, stores: ChunkStores, number: int, clock: Clock) -> dict[str, Any]:
+def _handled(batch: RepairBatch, stores: ChunkStores, number: int, clock: Clock) -> BatchResult:
     session = stores.sessions.get(number)
     if session is None:
         return _result(None, number, "skipped", why="The session is not here any more.")
@@ -127,25 +142,24 @@ def _handled(batch: RepairBatch, stores: ChunkStores, number: int, clock: Clock)
 
 def _result(
     session: Session | None, number: int, outcome: Outcome, *, why: str = "", repair: Repair | None = None
-) -> dict[str, Any]:
-    return {
-        "session": number,
-        "stored_id": session.stored_id if session else "",
-        "title": session.title if session else "",
-        "outcome": outcome,
-        "repair": repair.public_id if repair else "",
-        "rules": list(repair.rules) if repair else [],
-        "changes": repair.change_count if repair else 0,
-        "why": why,
-        "undo": "",
-    }
+) -> BatchResult:
+    return BatchResult(
+        session=number,
+        stored_id=session.stored_id if session else "",
+        title=session.title if session else "",
+        outcome=outcome,
+        repair=repair.public_id if repair else "",
+        rules=list(repair.rules) if repair else [],
+        changes=repair.change_count if repair else 0,
+        why=why,
+    )
 
 
 def _undo_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
     """The last repair first, so that a session repaired twice comes back step by step. One that cannot be taken back
     says why and stays."""
-    results = {result["repair"]: result for result in batch.results if result["repair"]}
-    kept = [name for name, result in results.items() if result["undo"].startswith("kept")]
+    kept = list(batch.rows.filter(undo__startswith=_KEPT).values_list("repair", flat=True))
+    told: dict[str, str] = {}
     applied = Repair.objects.filter(batch=batch, undoes=None, state=Repair.State.APPLIED).exclude(public_id__in=kept)
     for repair in applied.select_related("session", "source").order_by("-pk")[:CHUNK]:
         job_keep(batch, clock())
@@ -159,14 +173,16 @@ def _undo_chunk(batch: RepairBatch, clock: Clock, deadline: float) -> bool:
             repair_undo(repair=repair, actor=actor, now=clock(), batch=batch)
         except RepairRefused as refusal:
             why = refusal.words
-        if repair.public_id in results:
-            results[repair.public_id]["undo"] = f"kept: {why}" if why else "undone"
+        told[repair.public_id] = f"{_KEPT} {why}" if why else "undone"
         kept += [repair.public_id] if why else []
         if time.monotonic() > deadline:
             break
+    with transaction.atomic():
+        for public_id, undo in told.items():
+            batch.rows.filter(repair=public_id).update(undo=undo)
+        job_keep(batch, clock())
     if applied.exclude(public_id__in=kept).exists():
-        job_keep(batch, clock(), *_PROGRESS)
         return True
     words = f"{len(kept)} repairs could not be taken back; the report says why." if kept else ""
     state = RepairBatch.State.FAILED if kept else RepairBatch.State.UNDONE
-    return job_finish(batch, state, clock(), words, *_PROGRESS)
+    return job_finish(batch, state, clock(), words)

@@ -13,9 +13,9 @@ from sessions_app.domain.model import Row
 from sessions_app.domain.rowcodec import row_from_text
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Finding, Session, Source
-from sessions_app.stores.base import Mark, StoreError
+from sessions_app.stores.base import StoreError
 
-from .reading import models_are_known, stored_id
+from .reading import models_are_known, source_mark, stored_id
 from .repair.bench import OpenStore
 from .repair.refusal import refusing
 from .scanning import scan_is_current
@@ -67,7 +67,7 @@ class ChunkStores:
             return False
         if source.pk not in self._marks:
             with suppress(ValueError):
-                self._marks[source.pk] = Mark.from_json(source.sync_mark or "{}").sessions
+                self._marks[source.pk] = source_mark(source).sessions
             self._marks.setdefault(source.pk, {})
             self._projects[source.pk] = [row_from_text(row) for row in source.projects.values_list("row", flat=True)]
         store, key = self.of(session).store, stored_id(session)

@@ -72,9 +72,12 @@ def counts_change(*, source_id: int, gone: Iterable[Counted] = (), came: Iterabl
 
 
 def counts_recount() -> None:
-    """Count everything anew, a source at a time."""
+    """Count everything anew, a source at a time. What others change meanwhile waits, and comes on top."""
     for source in Source.objects.only("pk"):
         with transaction.atomic():
+            if connection.vendor == "postgresql":  # SQLite has one writer anyhow
+                with connection.cursor() as cursor:
+                    cursor.execute(f"LOCK TABLE {SessionCount._meta.db_table} IN EXCLUSIVE MODE")
             SessionCount.objects.filter(source=source).delete()
             SessionCount.objects.bulk_create(
                 [

@@ -15,6 +15,7 @@ from sessions_app.models import SearchBlock, Session
 from sessions_app.selectors.rows import session_rows
 
 from .counting import session_locked
+from .importranges import AWAITED
 
 log = structlog.get_logger(__name__)
 
@@ -61,7 +62,8 @@ def index_fill(*, seconds: float = 4.0) -> bool:
     """Fill in sessions that are in the mirror and not in the index, the last updated first, for about ``seconds``;
     returns whether more are left."""
     deadline = time.monotonic() + seconds
-    waiting = Session.objects.filter(indexed=False, imported_at__isnull=False).order_by("-time_updated", "-id")
+    waiting = Session.objects.filter(indexed=False, imported_at__isnull=False).exclude(AWAITED)
+    waiting = waiting.order_by("-time_updated", "-id")
     for session in waiting.select_related("source")[:_AHEAD]:
         if time.monotonic() >= deadline:
             return True

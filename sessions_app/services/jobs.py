@@ -15,7 +15,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import Q, QuerySet
 
 from sessions_app.domain import values
-from sessions_app.models.jobs import Job
+from sessions_app.models.jobs import Job, Leased
 
 log = structlog.get_logger(__name__)
 
@@ -25,6 +25,8 @@ silence, a minute and a half."""
 PATIENCE = timedelta(minutes=10)
 """A queued job waits its turn behind others; after so long its task is taken to be lost, and a second one does no
 harm."""
+
+GIVEN_UP = "Suture failed on this; see the log."
 
 type Clock = Callable[[], datetime]
 
@@ -47,27 +49,35 @@ def job_run[J: Job](
     job = _claim(kind, job_id, clock())
     if job is None:
         return False
+
+    def give_up(now: datetime) -> None:
+        with transaction.atomic():
+            job_finish(job, Job.FAILED, now, GIVEN_UP)
+            ended(job, now)
+
+    return chunk_run(job, clock, lambda: chunk(job), give_up)
+
+
+def chunk_run(held: Leased, clock: Clock, chunk: Callable[[], bool], give_up: Callable[[datetime], None]) -> bool:
+    """One chunk of what is in hand already, put back where the chunk says that there is more."""
     try:
-        more = chunk(job)
+        more = chunk()
         if more:
-            _hold(job, clock(), lease=False)
+            _hold(held, clock(), lease=False)
     except LeaseLost:
-        log.warning("lease lost", job=str(job))
+        log.warning("lease lost", job=str(held))
         return False
     except DatabaseError:  # a locked database passes: the lease runs out, and the periodic look takes the job up
         raise
     except KeyboardInterrupt:  # Ctrl-C, SIGTERM: whoever goes on need not wait until the lease runs out
         with suppress(LeaseLost, DatabaseError):
-            if job.lease_until is None:  # its end was taken back, and the lease with it
-                job.refresh_from_db(fields=("lease_until",))
-            _hold(job, clock(), lease=False)
+            if held.lease_until is None:  # its end was taken back, and the lease with it
+                held.refresh_from_db(fields=("lease_until",))
+            _hold(held, clock(), lease=False)
         raise
     except Exception:  # a fault of ours: it would come again with every chunk
-        log.exception("job given up", job=str(job))
-        now = clock()
-        with transaction.atomic():
-            job_finish(job, Job.FAILED, now, "Suture failed on this; see the log.")
-            ended(job, now)
+        log.exception("job given up", job=str(held))
+        give_up(clock())
         return False
     return more
 
@@ -94,7 +104,7 @@ def job_cancel(job: Job, now: datetime) -> bool:
     going = _rows(job).filter(state__in=(Job.QUEUED, Job.RUNNING))
     if not going.update(cancel_requested=True):
         return False
-    going.filter(_free(now)).update(state=Job.CANCELLED, finished_at=now, lease_until=None)
+    going.filter(free(now)).update(state=Job.CANCELLED, finished_at=now, lease_until=None)
     job.refresh_from_db(fields=("state", "cancel_requested", "finished_at", "lease_until"))
     return True
 
@@ -127,24 +137,25 @@ def _take(job: Job, now: datetime) -> bool:
 
 
 def _claim[J: Job](kind: type[J], job_id: int, now: datetime) -> J | None:
-    mine = kind._default_manager.filter(_free(now), pk=job_id, state__in=kind.ACTIVE)
+    mine = kind._default_manager.filter(free(now), pk=job_id, state__in=kind.ACTIVE)
     if not mine.update(lease_until=now + LEASE, heartbeat_at=now):
         return None
     kind._default_manager.filter(pk=job_id, state=Job.QUEUED).update(state=Job.RUNNING)
     return kind._default_manager.get(pk=job_id)
 
 
-def _hold(job: Job, now: datetime, *names: str, lease: bool = True) -> None:
+def _hold(held: Leased, now: datetime, *names: str, lease: bool = True) -> None:
     until = now + LEASE if lease else None
-    fields = {name: getattr(job, name) for name in names}
-    if not _rows(job).filter(lease_until=job.lease_until).update(**fields, lease_until=until, heartbeat_at=now):
+    fields = {name: getattr(held, name) for name in names}
+    if not _rows(held).filter(lease_until=held.lease_until).update(**fields, lease_until=until, heartbeat_at=now):
         raise LeaseLost
-    job.lease_until, job.heartbeat_at = until, now
+    held.lease_until, held.heartbeat_at = until, now
 
 
-def _free(now: datetime) -> Q:
+def free(now: datetime) -> Q:
+    """Nobody has it in hand."""
     return Q(lease_until=None) | Q(lease_until__lte=now)
 
 
-def _rows(job: Job) -> QuerySet[Job]:
-    return type(job)._default_manager.filter(pk=job.pk)
+def _rows[L: Leased](held: L) -> QuerySet[L]:
+    return type(held)._default_manager.filter(pk=held.pk)

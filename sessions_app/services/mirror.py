@@ -86,16 +86,18 @@ def session_fields(row: Row) -> dict[str, Any]:
 
 def projects_write(*, source: Source, rows: Iterable[Row]) -> None:
     """Project rows of a source: new ones made, changed ones replaced."""
-    known = {project.stored_id: project for project in Project.objects.filter(source=source)}
-    for row in rows:
-        stored_id, text = values.key(row.get("id")), row_text(row)
-        worktree = values.shown(row.get("worktree"))
-        project = known.get(stored_id)
-        if project is None:
-            known[stored_id] = Project.objects.create(source=source, stored_id=stored_id, row=text, worktree=worktree)
-        elif project.row != text:
-            project.row, project.worktree = text, worktree
-            project.save(update_fields=("row", "worktree"))
+    known = dict(Project.objects.filter(source=source).order_by().values_list("stored_id", "row"))
+    texts = {values.key(row.get("id")): (row_text(row), values.shown(row.get("worktree"))) for row in rows}
+    Project.objects.bulk_create(
+        [
+            Project(source=source, stored_id=stored_id, row=text, worktree=worktree)
+            for stored_id, (text, worktree) in texts.items()
+            if known.get(stored_id) != text
+        ],
+        update_conflicts=True,  # another worker may be at it
+        unique_fields=("source", "stored_id"),
+        update_fields=("row", "worktree"),
+    )
 
 
 def session_write(

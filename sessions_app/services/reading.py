@@ -15,9 +15,9 @@ from sessions_app.domain.model import SessionRows
 from sessions_app.domain.rowcodec import row_from_text
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import scan
-from sessions_app.models import Session, Source, SourceProblem
+from sessions_app.models import Session, Source, SourceMark, SourceProblem
 from sessions_app.services.storefacts import session_facts, store_facts
-from sessions_app.stores.base import Problem, Store, StoreError, fingerprint
+from sessions_app.stores.base import Mark, Problem, Store, StoreError, fingerprint
 
 from .counting import counted_as, counts_change, session_locked
 from .mirror import projects_write, session_write
@@ -114,6 +114,12 @@ def models_are_known(session: Session, models: Models) -> bool:
     has no word of it."""
     asked = bool(session.known_models) or not session.model
     return asked and knownmodels.is_same(models, session.known_models)
+
+
+def source_mark(source: Source) -> Mark:
+    """What its store held when it was last read, nothing where it never was. Raises ``ValueError``."""
+    text = SourceMark.objects.filter(source=source).values_list("text", flat=True).first()
+    return Mark.from_json(text) if text else Mark({})
 
 
 def stored_id(session: Session) -> Any:

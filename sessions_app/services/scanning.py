@@ -30,6 +30,7 @@ from sessions_app.services.storefacts import session_facts, source_facts
 
 from .columns import sessions_update
 from .counting import Counted, Weighed, counted_as, counts_change, sessions_locked
+from .importranges import AWAITED
 from .indexing import blocks_write
 from .rulesversion import rules_version
 
@@ -295,7 +296,7 @@ def stale_rescan(*, now: datetime, seconds: float = 4.0) -> bool:
     left."""
     deadline = time.monotonic() + seconds
     facts: dict[int, Facts] = {}
-    stale = Session.objects.filter(imported_at__isnull=False).exclude(rules_version=rules_version())
+    stale = Session.objects.filter(imported_at__isnull=False).exclude(rules_version=rules_version()).exclude(AWAITED)
     while time.monotonic() < deadline:
         session = stale.select_related("source").order_by("health_rank", "-time_updated", "-id").first()
         if session is None:

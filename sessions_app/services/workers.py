@@ -24,6 +24,11 @@ def worker_gone(*, worker_id: str) -> None:
     WorkerBeat.objects.filter(worker_id=worker_id).delete()
 
 
+def workers_alive(*, now: datetime) -> int:
+    """How many workers said so within the last half minute, and not before the clock was set back."""
+    return WorkerBeat.objects.filter(beat_at__gte=now - SILENCE, beat_at__lte=now + SILENCE).count()
+
+
 def worker_is_alive(*, now: datetime) -> bool:
-    """At least one worker said so within the last half minute, and not before the clock was set back."""
-    return WorkerBeat.objects.filter(beat_at__gte=now - SILENCE, beat_at__lte=now + SILENCE).exists()
+    """At least one worker does."""
+    return workers_alive(now=now) > 0

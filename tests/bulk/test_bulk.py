@@ -7,10 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from sessions_app.domain.wish import Wish
-from sessions_app.models import Repair, RepairBatch, Session, Source
+from sessions_app.models import BatchResult, Repair, RepairBatch, Session, Source
 from sessions_app.selectors.bulk import applied_count, report_csv, report_rows
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.services import bulkrun
@@ -253,6 +255,20 @@ def test_the_report_is_a_table_whose_cells_are_no_formulas(source: Source, path:
     assert table[0] == "session,stored_id,title,outcome,repair,rules,changes,why,undo"
     assert len(table) == 7
     assert sum("'=HYPERLINK(1)" in line for line in table) == 4
+
+
+def test_a_chunk_writes_down_what_it_did_and_nothing_of_the_chunks_before(source: Source) -> None:
+    batch = started()
+    bulk_run(job_id=batch.pk, clock=timezone.now, seconds=0)
+    before = BatchResult.objects.get().stored_id
+
+    with CaptureQueriesContext(connection) as seen:
+        bulk_run(job_id=batch.pk, clock=timezone.now, seconds=0)
+
+    assert batch.results[0]["stored_id"] == before
+    assert BatchResult.objects.count() == 2
+    written = [query["sql"] for query in seen if query["sql"].startswith(("INSERT", "UPDATE"))]
+    assert not [sql for sql in written if before in sql]
 
 
 def test_a_chunk_is_short_and_the_next_goes_on_where_it_stopped(source: Source) -> None:

@@ -68,7 +68,7 @@ def places(store: Source, blocked: Session, signed_in: dict[str, str]) -> dict[s
     """Where each page is, with something on it."""
     other = Session.objects.filter(source=store, health="blocked").exclude(pk=blocked.pk)[0]
     repair_apply(session=other, wish=Wish(), actor=Actor("alice"), now=NOW)
-    batch = RepairBatch.objects.create(state="done", total=1, done=1, created_at=NOW, results=[])
+    batch = RepairBatch.objects.create(state="done", total=1, done=1, created_at=NOW)
     healthy = Session.objects.filter(source=store, health="healthy")[0]
     part = Part.objects.filter(session=blocked, kind="tool")[0]
     finding = Finding.objects.filter(session=blocked, rule__startswith="duplicate")[0]

@@ -59,6 +59,50 @@ def test_attaching_lists_every_session_at_once_and_reads_no_message(sample_db):
     assert AuditEntry.objects.get().sentence == "ann attached samples.db"
 
 
+def test_of_a_large_source_the_newest_are_listed_at_once_and_the_others_by_the_import(sample_db, monkeypatch):
+    monkeypatch.setattr(importing, "LISTED", 3)
+    source, job = attach(sample_db)
+    with stores.open_store(sample_db) as store:
+        newest, whole = [row["id"] for row in store.sessions()][:3], len(list(store.sessions()))
+    assert sorted(Session.objects.values_list("stored_id", flat=True)) == sorted(newest)
+    assert (source.state, job.total, source.sessions_total) == ("listing", 3, 3)
+
+    def died(**given):
+        raise SystemExit
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):  # with all listed, as far as it came
+        patched.setattr(importing, "store_damage", died)
+        patched.setattr(importing, "_BATCH", 2)
+        importing.import_run(job_id=job.pk, clock=timezone.now)
+    assert Source.objects.get().state == "listing"
+    jobs.jobs_abandoned(ImportJob, timezone.now() + jobs.LEASE)
+
+    job = run(job)
+
+    source.refresh_from_db()
+    assert (job.state, job.done, job.total, source.state) == ("done", whole, whole, "ready")
+    assert Session.objects.count() == source.sessions_total == whole
+
+
+def test_a_stop_is_seen_while_sessions_are_listed(sample_db, monkeypatch):
+    monkeypatch.setattr(importing, "LISTED", 3)
+    monkeypatch.setattr(importing, "_BATCH", 1)
+    source, job = attach(sample_db)
+    real = importing.session_fields
+
+    def listed(row):
+        importing.import_cancel(job=ImportJob.objects.get(pk=job.pk), actor="ann", now=timezone.now())
+        return real(row)
+
+    monkeypatch.setattr(importing, "session_fields", listed)
+
+    job = run(job)
+
+    source.refresh_from_db()
+    assert (job.state, source.state) == ("cancelled", "ready")
+    assert Session.objects.count() == 4
+
+
 def test_the_import_mirrors_every_row_and_scans_it(sample_db):
     source, job = attach(sample_db)
 

@@ -14,7 +14,7 @@ from sessions_app import samples, tasks
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Compaction, ImportJob, Job, RepairBatch, Session
 from sessions_app.selectors.filters import SessionFilter
-from sessions_app.services import bulkrun, importing, jobs
+from sessions_app.services import bulkrun, importshare, jobs
 from sessions_app.services.actor import Actor
 from sessions_app.services.bulk import Selection, bulk_start
 from sessions_app.services.compacting import compaction_run, compaction_start
@@ -160,7 +160,7 @@ def test_a_fault_of_ours_ends_the_job_instead_of_coming_again_for_ever(
     def broken(**options: Any) -> None:
         raise RuntimeError("no luck")
 
-    monkeypatch.setattr(importing, "store_facts", broken)
+    monkeypatch.setattr(importshare, "rows_copy", broken)
     assert not chunk()
 
     job = ImportJob.objects.select_related("source").get(pk=job.pk)

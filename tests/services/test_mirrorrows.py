@@ -23,7 +23,7 @@ from sessions_app.models import (
     SourceProblem,
     Verdict,
 )
-from sessions_app.services import counting, importing, mirrorrows
+from sessions_app.services import counting, importing, importshare, mirrorrows
 from tests.bulk.store import many
 from tests.each import for_each
 from tests.factories.models import NOW
@@ -84,7 +84,8 @@ def check_equal(first: Path, second: Path) -> int:
             copied.extend(session.stored_id for session in done.copied)
             return done
 
-        patched.setattr(importing, "rows_copy", counted)
+        for module in (importing, importshare):
+            patched.setattr(module, "rows_copy", counted)
         short = kept(imported(first, quick=True))
     for name, rows in long.items():
         assert short[name] == rows, name

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from sessions_app import tasks
 from sessions_app.domain.wish import Wish
-from sessions_app.models import ImportJob, LoginLink, Repair, Session, WorkerBeat
+from sessions_app.models import ImportJob, ImportRange, LoginLink, Repair, Session, WorkerBeat
 from sessions_app.services.access import (
     LoginLinkRefused,
     login_link_create,
@@ -158,7 +158,8 @@ def test_a_job_whose_worker_died_before_the_clock_was_set_back_is_taken_up(
     _, job = source_attach(path=many(tmp_path / "opencode.db", {"clean": 3}), actor="ann", now=timezone.now())
     later = timezone.now() + timedelta(days=1)
     assert import_run(job_id=job.pk, clock=lambda: later, seconds=0)
-    ImportJob.objects.update(lease_until=later + LEASE, heartbeat_at=later)
+    for kind in (ImportJob, ImportRange):
+        kind.objects.update(lease_until=later + LEASE, heartbeat_at=later)
     assert not import_run(job_id=job.pk, clock=timezone.now), "somebody has it, as far as can be told"
 
     with django_capture_on_commit_callbacks(execute=True):

@@ -10,7 +10,17 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.models import ImportJob, Message, Part, Session, Source
-from sessions_app.services import importing, mirror, mirrorrows, purging, reading, scanning, uploading
+from sessions_app.services import (
+    importing,
+    importranges,
+    importshare,
+    mirror,
+    mirrorrows,
+    purging,
+    reading,
+    scanning,
+    uploading,
+)
 from sessions_app.services.importing import import_run, source_attach, source_delete, source_sync
 from sessions_app.services.jobs import LEASE, jobs_abandoned
 from sessions_app.services.pruning import keeping_prune
@@ -23,18 +33,22 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 STEPS = [
     (importing, "_begin"),
-    (importing, "store_facts"),
     (importing, "job_keep"),
     (importing, "rows_copy"),
+    (importing, "ranges_make"),
+    (importshare, "store_facts"),
+    (importshare, "range_keep"),
+    (importshare, "range_end"),
+    (importshare, "rows_copy"),
     (mirrorrows, "projects_write"),
     (mirrorrows, "rows_insert"),
     (mirrorrows, "sessions_update"),
-    (importing, "sessions_scan"),
+    (importshare, "sessions_scan"),
     (scanning, "_findings_write"),
     (scanning, "sessions_update"),
-    (importing, "sessions_update"),
-    (importing, "job_finish"),
-    (importing, "source_counters_update"),
+    (importshare, "sessions_update"),
+    (importranges, "job_finish"),
+    (importranges, "source_counters_update"),
 ]
 
 

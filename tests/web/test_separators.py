@@ -101,7 +101,7 @@ def test_a_job_that_waits_for_a_worker_says_that_none_is_running(alice: Client, 
     now = timezone.now()
     source = factories.source()
     ImportJob.objects.create(source=source, state="queued", total=4, created_at=now)
-    batch = RepairBatch.objects.create(state="queued", total=1, created_at=now, results=[])
+    batch = RepairBatch.objects.create(state="queued", total=1, created_at=now)
     WorkerBeat.objects.create(worker_id="w", started_at=now, beat_at=now - timedelta(seconds=1 if alive else 60))
 
     pages = [alice.get(f"/{path}/").html for path in (f"sources/{source.pk}", f"bulk/{batch.public_id}")]

@@ -144,7 +144,8 @@ class Command(declared.Serve, SutureCommand):
     def _attached(self, path: Path) -> None:
         source, job = source_attach(path=path, actor="command", now=timezone.now(), face="command")
         tasks.job_enqueue(job)
-        self.tell(f"{source.path}: {source.sessions_total} sessions")
+        more = " and more" if source.state == Source.State.LISTING else ""
+        self.tell(f"{source.path}: {source.sessions_total} sessions{more}")
 
     def _welcome(self, served: Served) -> str:
         """Tell where it is; gives what to open: on loopback a link that signs in, else the address."""
