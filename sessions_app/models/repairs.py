@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import models
+from django.urls import reverse
 
 from sessions_app.domain.repair import RowChange as DomainRowChange
 from sessions_app.domain.rowcodec import row_from_text, row_text
@@ -52,6 +53,9 @@ class RepairBatch(Job):
 
     def __str__(self) -> str:
         return f"batch {self.public_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:batch", args=(self.public_id,))
 
 
 class Repair(models.Model):
@@ -112,6 +116,9 @@ class Repair(models.Model):
 
     def __str__(self) -> str:
         return self.public_id
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:repair-detail", args=(self.public_id,))
 
 
 class RowChange(models.Model):
