@@ -97,6 +97,7 @@ TEMPLATES = [
             "builtins": [
                 "django.contrib.humanize.templatetags.humanize",
                 "sessions_app.web.templatetags.components",
+                "sessions_app.web.templatetags.reading",
                 "sessions_app.web.templatetags.suture",
             ],
         },

@@ -11,13 +11,15 @@ from .base import TruthAdmin
 
 @admin.register(Finding)
 class FindingAdmin(TruthAdmin[Finding]):
-    list_display = ("summary", "rule", "severity", "safety", "session")
-    list_filter = ("severity", "safety", "rule", "session__source")
+    list_display = ("line", "place", "rule", "severity", "safety", "session", "page")
+    list_filter = ("severity", "safety", "rule", "session__health", "session__source")
+    list_select_related = ("session",)
     search_fields = ("session__stored_id__exact", "key__exact")
 
 
 @admin.register(Verdict)
 class VerdictAdmin(TruthAdmin[Verdict]):
-    list_display = ("session", "protocol", "accepted", "own")
-    list_filter = ("protocol", "accepted", "own")
+    list_display = ("session", "protocol", "accepted", "own", "page")
+    list_filter = ("protocol", "accepted", "own", "session__health")
+    list_select_related = ("session",)
     search_fields = ("session__stored_id__exact",)

@@ -72,14 +72,17 @@ def _repair_action(name: str) -> Any:
 class SessionAdmin(TruthAdmin[Session]):
     list_display = (
         "__str__",
+        "page",
         "health",
         "blocked_count",
         "at_risk_count",
         "provider",
         "model",
         "part_count",
+        "updated",
         "source",
     )
+    list_select_related = ("source",)
     list_filter = (*FIELD_FILTERS, "source", "dialect", "provider")
     search_fields = ("stored_id__exact", "search")
     search_help_text = "Words of the title or directory, or an exact id"
@@ -122,14 +125,14 @@ class SearchBlockAdmin(TruthAdmin[SearchBlock]):
 
 @admin.register(Line)
 class LineAdmin(TruthAdmin[Line]):
-    list_display = ("file", "number", "position", "session")
+    list_display = ("file", "number", "position", "session", "page")
     search_fields = ("file", "session__stored_id__exact")
     deferred = ("data",)
 
 
 @admin.register(Message)
 class MessageAdmin(TruthAdmin[Message]):
-    list_display = ("stored_id", "table", "kind", "provider", "model", "error", "finish", "session")
+    list_display = ("stored_id", "table", "kind", "provider", "model", "error", "finish", "session", "created", "page")
     list_filter = ("table", "kind")
     search_fields = ("stored_id__exact", "session__stored_id__exact")
     deferred = ("data", "columns")
@@ -137,7 +140,18 @@ class MessageAdmin(TruthAdmin[Message]):
 
 @admin.register(Part)
 class PartAdmin(TruthAdmin[Part]):
-    list_display = ("stored_id", "kind", "tool", "call_id", "status", "size", "message_stored_id", "session")
+    list_display = (
+        "stored_id",
+        "kind",
+        "tool",
+        "call_id",
+        "status",
+        "size",
+        "message_stored_id",
+        "session",
+        "created",
+        "page",
+    )
     list_filter = ("kind", "status")
     search_fields = ("stored_id__exact", "call_id__exact", "session__stored_id__exact")
     deferred = ("data", "columns")

@@ -21,7 +21,7 @@ from .base import TruthAdmin
 
 @admin.register(Source)
 class SourceAdmin(TruthAdmin[Source]):
-    list_display = ("name", "kind", "origin", "state", "sessions_total", "sessions_imported", "last_read_at")
+    list_display = ("name", "kind", "origin", "state", "sessions_total", "sessions_imported", "last_read_at", "page")
     list_filter = ("kind", "origin", "state")
     search_fields = ("name", "path")
 

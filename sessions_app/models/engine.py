@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.urls import reverse
 
 from .jobs import Job
 from .repairs import Repair
@@ -52,6 +53,9 @@ class Probe(models.Model):
     def __str__(self) -> str:
         return f"probe {self.pk}: {self.answer}"
 
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:provider", args=(self.session_id,))
+
 
 class Compaction(Job):
     """A summary of a session, made in the background, looked at, then written as its client would have.
@@ -87,3 +91,6 @@ class Compaction(Job):
 
     def __str__(self) -> str:
         return f"compaction {self.pk} of session {self.session_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:provider", args=(self.session_id,))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from django.db import models
+from django.urls import reverse
 
-from .sessions import Session
+from .sessions import Session, place_address
 
 
 class Finding(models.Model):
@@ -50,6 +51,15 @@ class Finding(models.Model):
     def __str__(self) -> str:
         return f"{self.rule}: {self.summary}"
 
+    def get_absolute_url(self) -> str:
+        """Its place, or the findings of its session."""
+        places = (*self.parts, *self.messages)
+        return (
+            place_address(self.session_id, places[0])
+            if places
+            else reverse("sessions_app:findings", args=(self.session_id,))
+        )
+
 
 class Verdict(models.Model):
     """What one protocol's provider would answer."""
@@ -76,6 +86,9 @@ class Verdict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.protocol}: {'accepted' if self.accepted else 'rejected'}"
+
+    def get_absolute_url(self) -> str:
+        return f"{reverse('sessions_app:payload', args=(self.session_id,))}?protocol={self.protocol}"
 
     @property
     def opens_with(self) -> str:

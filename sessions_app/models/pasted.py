@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.urls import reverse
 
 
 class PastedError(models.Model):
@@ -20,3 +21,6 @@ class PastedError(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:located", args=(self.key,))

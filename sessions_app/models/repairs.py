@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from django.db import models
+from django.urls import reverse
 
 from sessions_app.domain.repair import RowChange as DomainRowChange
 from sessions_app.domain.rowcodec import row_from_text, row_text
@@ -51,6 +52,9 @@ class RepairBatch(Job):
 
     def __str__(self) -> str:
         return f"batch {self.public_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:batch", args=(self.public_id,))
 
     @property
     def results(self) -> list[dict[str, Any]]:
@@ -149,6 +153,9 @@ class Repair(models.Model):
 
     def __str__(self) -> str:
         return self.public_id
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:repair-detail", args=(self.public_id,))
 
 
 class RowChange(models.Model):

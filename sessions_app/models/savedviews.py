@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.urls import reverse
 
 from sessions_app.models.sessions import Session
 
@@ -28,6 +29,9 @@ class SavedView(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def get_absolute_url(self) -> str:
+        return f"{reverse('sessions_app:sessions')}?{self.query}"
+
 
 class IgnoredFinding(models.Model):
     """A finding that somebody decided to leave as it is. It outlives the scans, which make their findings anew under
@@ -48,3 +52,6 @@ class IgnoredFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.reason}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:findings", args=(self.session_id,))

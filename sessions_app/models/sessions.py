@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.db import models
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from sessions_app.domain.model import Row, line_id
 from sessions_app.domain.rowcodec import decode_value, row_from_text
@@ -36,6 +38,11 @@ class TextIndex(models.Index):
             f"DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; {index}; EXCEPTION"
             " WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN NULL; END $$"
         )
+
+
+def place_address(session_id: int, stored_id: str) -> str:
+    """Where a message or part is shown, in the timeline of its session."""
+    return f"{reverse('sessions_app:session', args=(session_id,))}?{urlencode({'at': stored_id})}"
 
 
 class Session(models.Model):
@@ -157,6 +164,9 @@ class Session(models.Model):
     def __str__(self) -> str:
         return self.title or self.stored_id
 
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:session", args=(self.pk,))
+
     @property
     def model_name(self) -> str:
         """``provider/model`` last used, "" = none is known."""
@@ -220,6 +230,9 @@ class Message(models.Model):
     def __str__(self) -> str:
         return self.stored_id
 
+    def get_absolute_url(self) -> str:
+        return place_address(self.session_id, self.stored_id)
+
     @property
     def value(self) -> object:
         """``data`` as stored."""
@@ -270,6 +283,9 @@ class Part(models.Model):
     def __str__(self) -> str:
         return self.stored_id
 
+    def get_absolute_url(self) -> str:
+        return place_address(self.session_id, self.stored_id)
+
     @property
     def value(self) -> object:
         """``data`` as stored."""
@@ -299,6 +315,9 @@ class Line(models.Model):
 
     def __str__(self) -> str:
         return self.stored_id
+
+    def get_absolute_url(self) -> str:
+        return f"{reverse('sessions_app:raw', args=(self.session_id,))}?at=/lines/{self.position}/data"
 
     @property
     def stored_id(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from django.db import models
+from django.urls import reverse
 
 from sessions_app.domain.knownmodels import input_said
 from sessions_app.stores import open_in_place, open_store
@@ -64,6 +65,9 @@ class Source(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.kind})"
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:source", args=(self.pk,))
 
     @property
     def live(self) -> bool:
@@ -157,6 +161,9 @@ class ImportJob(Job):
 
     def __str__(self) -> str:
         return f"import {self.pk} of source {self.source_id}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("sessions_app:source", args=(self.source_id,))
 
     @property
     def percent(self) -> int:

@@ -69,6 +69,14 @@ class SentMessages:
         """Values of some of them."""
         return [_loaded(held) for held in self._held[start : start + count]]
 
+    def holding(self, words: list[str]) -> Iterator[int]:
+        """Those in whose JSON all of these may stand (ASCII, lower case)."""
+        wanted = [word.encode() for word in words]
+        for index, held in enumerate(self._held):
+            text = bytes(held).lower() if isinstance(held, msgspec.Raw) else None
+            if text is None or all(word in text for word in wanted):
+                yield index
+
 
 def sent_messages(text: str) -> SentMessages:
     """The messages of the body that ``text`` is the JSON of."""
@@ -175,7 +183,7 @@ def lowered_payload(decoded: domain.Session, options: PayloadOptions) -> Payload
         body = bodies.written(lowered, decoded, target)
     except LoweringError as refusal:
         return Payload(target, error={"kind": refusal.kind, "message": refusal.words}, opens_with=opens_with)
-    places = {_pointer(path): (origin.message, origin.part) for path, origin in body.provenance.items()}
+    places = {pointer(path): (origin.message, origin.part) for path, origin in body.provenance.items()}
     return Payload(target, _text(body.body, options), body.verified, places, opens_with=opens_with)
 
 
@@ -217,6 +225,6 @@ def _line(session: Session, options: PayloadOptions) -> str:
     return f'{jsjson.dumps(head)[:-1]},"verified":{"true" if made.verified else "false"},"{name}":{made.text}}}\n'
 
 
-def _pointer(path: tuple[str | int, ...]) -> str:
-    """RFC 6901."""
+def pointer(path: tuple[str | int, ...]) -> str:
+    """A JSON pointer (RFC 6901)."""
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)

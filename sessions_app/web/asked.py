@@ -20,6 +20,7 @@ from sessions_app.domain.wish import LEVELS, RULES_LISTED, THINKING
 from sessions_app.models import Message, Repair
 from sessions_app.services.bulk import PRESETS
 from sessions_app.web.orders import ORDERS
+from sessions_app.web.reader import NAMES as READ
 from sessions_app.web.views.repairing import VIEWS
 
 type Values = Collection[str]
@@ -29,6 +30,7 @@ _ANY: Values = ()
 _EVERYWHERE = ("list", "page")
 _TABLES = tuple(Message.Table.values)
 _PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "outcome"), _ANY)
+_READER: Mapping[str, Values] = {**dict.fromkeys(READ, _ANY), "lines": ("all",)}
 _WISH = {"finding": _ANY, "rule": REGISTRY, "safety": LEVELS}
 
 ASKED: Mapping[str, Mapping[str, Values]] = {
@@ -36,7 +38,8 @@ ASKED: Mapping[str, Mapping[str, Values]] = {
     "session": {**_PLACE, "history": _TABLES, "order": ORDERS, "index": ("all",)},
     "session-markdown": {"history": _TABLES},
     "payload": {
-        **dict.fromkeys(("target", "message", "download"), _ANY),
+        **_READER,
+        **dict.fromkeys(("target", "download"), _ANY),
         "protocol": PROTOCOLS,
         "thinking": THINKING,
         "fixes": ("on",),
@@ -44,6 +47,7 @@ ASKED: Mapping[str, Mapping[str, Values]] = {
     },
     "repair": {**_WISH, "force": ("yes",), "view": tuple(VIEWS)},
     "more": _WISH,
+    "raw": _READER,
     "part-body": {"show": _ANY, "lines": _ANY},
     "part-raw": {"download": ("1",)},
     "locate": {"session": _ANY},

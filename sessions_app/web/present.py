@@ -136,7 +136,7 @@ CHANGE: dict[str, Look] = {
 
 CHECK: dict[str, Look] = {
     "accepted": Look("healthy", "Accepted", "healthy"),
-    "rejected": Look("blocked", "Rejected", "blocked"),
+    "rejected": Look("blocked", "Refused", "blocked"),
     "refused-last": Look("blocked", "Refused at the last call", "blocked"),
     "fails": Look("blocked", "Fails", "blocked"),
     "may-fail": Look("risk", "May fail", "risk"),

@@ -1,4 +1,5 @@
-// <button data-copy="text"> or <button data-copy-from="#id">: copies, and says so in its own name for two seconds.
+// <button data-copy="text">, <button data-copy-from="#id"> or the number of a line of JSON, whose value is its pointer:
+// copies, and says so in its own name for two seconds.
 async function write(text) {
   if (navigator.clipboard && window.isSecureContext) {
     await navigator.clipboard.writeText(text);
@@ -33,11 +34,12 @@ function said(button, word) {
 
 export function startCopy() {
   document.addEventListener("click", async (event) => {
-    const button = event.target.closest("button[data-copy], button[data-copy-from]");
+    const button = event.target.closest("button[data-copy], button[data-copy-from], .json-lines button");
     if (!button) return;
+    event.preventDefault();
     const from = button.dataset.copyFrom ? document.querySelector(button.dataset.copyFrom) : null;
     try {
-      await write(from ? from.value ?? from.textContent : button.dataset.copy);
+      await write(from ? from.value ?? from.textContent : (button.dataset.copy ?? button.value));
       said(button, "Copied");
     } catch {
       said(button, "Not copied");

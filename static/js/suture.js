@@ -5,6 +5,7 @@ import { startHotkeys } from "./hotkeys.js";
 import { startSelection } from "./selection.js";
 import { startTimeline } from "./timeline.js";
 import { startPeek } from "./peek.js";
+import { startReader } from "./reader.js";
 import { startSwaps } from "./swaps.js";
 import { startTimes } from "./times.js";
 
@@ -14,5 +15,6 @@ startSelection();
 startHotkeys();
 startTimeline();
 startPeek();
+startReader();
 startSwaps();
 startTimes();

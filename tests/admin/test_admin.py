@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from sessions_app.models import ApiToken, AuditEntry, Session
+from sessions_app.domain.wish import Wish
+from sessions_app.models import ApiToken, AuditEntry, Finding, Repair, RepairBatch, Session
 from sessions_app.services.access import token_create
-from sessions_app.services.bulk import PRESETS
+from sessions_app.services.actor import Actor
+from sessions_app.services.bulk import PRESETS, Selection, bulk_start
+from sessions_app.services.repair.apply import repair_apply
+from sessions_app.tasks import job_enqueue
 from tests.factories.corpus import session_of
 
 pytestmark = pytest.mark.django_db
@@ -106,8 +112,6 @@ def test_export_payloads_gives_a_line_per_session(visitor: Client, session: Sess
 
 
 def test_without_the_repair_permission_there_is_no_repair_action(session: Session) -> None:
-    from django.contrib.auth.models import Permission
-
     carol = User.objects.create_user("carol", password="carol", is_staff=True)
     carol.user_permissions.add(Permission.objects.get(codename="view_session", content_type__app_label="sessions_app"))
     client = Client()
@@ -153,3 +157,92 @@ def test_big_tables_are_not_counted_whole_and_their_long_columns_stay_where_they
     counts = [sql for sql in about_parts if "COUNT(" in sql]
     assert counts and all("LIMIT" in sql for sql in counts)
     assert not any('"sessions_app_part"."data"' in sql for sql in about_parts)
+
+
+def test_stored_times_are_dates(visitor: Client, session: Session) -> None:
+    at = datetime.fromtimestamp((session.time_created or 0) / 1000, tz=UTC)
+
+    page = visitor.get(reverse("admin:sessions_app_session_change", args=(session.pk,))).content.decode()
+
+    assert f"{at:%Y-%m-%d %H:%M:%S} UTC" in page
+    assert f">{session.time_created}<" not in page and page.count(">Created:<") == 1
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if hasattr(model, "get_absolute_url")])
+def test_a_row_leads_to_its_page_on_the_site(visitor: Client, repaired: Repair, model: type) -> None:
+    row = model._default_manager.first()
+    if row is None:
+        pytest.skip("no row of it here")
+    page = reverse(f"admin:sessions_app_{model._meta.model_name}_change", args=(row.pk,))
+    site = reverse("admin:view_on_site", args=(ContentType.objects.get_for_model(model).pk, row.pk))
+
+    assert f'href="{site}"' in visitor.get(page).content.decode()
+    assert visitor.get(row.get_absolute_url()).status_code == 200
+
+
+def test_the_site_leads_staff_to_the_row_and_nobody_else(visitor: Client, repaired: Repair) -> None:
+    admins = reverse("admin:sessions_app_session_change", args=(repaired.session_id,))
+    assert admins in visitor.get(f"/sessions/{repaired.session_id}/more/").content.decode()
+    assert (
+        reverse("admin:sessions_app_repair_change", args=(repaired.pk,))
+        in visitor.get(f"/repairs/{repaired.public_id}/").content.decode()
+    )
+
+    User.objects.update(is_staff=False)
+    assert admins not in visitor.get(f"/sessions/{repaired.session_id}/more/").content.decode()
+
+
+@pytest.fixture
+def repaired(session: Session) -> Repair:
+    repair_apply(session=session, wish=Wish(), actor=Actor("alice"), now=timezone.now())
+    return Repair.objects.get()
+
+
+def test_undo_takes_a_repair_back_and_a_second_one_says_why_not(visitor: Client, repaired: Repair) -> None:
+    chosen = {"action": "undo", "_selected_action": [repaired.pk]}
+
+    done = visitor.post(listing(Repair), chosen, follow=True).content.decode()
+    again = visitor.post(listing(Repair), chosen, follow=True).content.decode()
+
+    repaired.refresh_from_db()
+    assert repaired.state == "undone" and "1 taken back" in done
+    assert Repair.objects.get(undoes=repaired).face == "admin"
+    assert Session.objects.get(pk=repaired.session_id).health == "blocked"
+    assert "only an applied one can be undone" in again
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_whole_batch_is_taken_back(visitor: Client, session: Session) -> None:
+    batch = bulk_start(
+        selection=Selection(ids=(session.pk,)), wish=Wish(), reason="", actor="alice", face="web", now=timezone.now()
+    )
+    job_enqueue(batch)
+    assert Repair.objects.get().state == "applied"
+
+    visitor.post(listing(RepairBatch), {"action": "undo", "_selected_action": [batch.pk]})
+
+    batch.refresh_from_db()
+    assert batch.state == "undone"
+    assert Session.objects.get(pk=session.pk).health == "blocked"
+
+
+def test_repairs_and_findings_are_filtered_by_rule_and_health(visitor: Client, repaired: Repair) -> None:
+    def found(model: type, query: str) -> int:
+        return len(visitor.get(f"{listing(model)}?{query}").context["cl"].result_list)
+
+    assert found(Repair, "rule=duplicate-call-id-in-message") == 1
+    assert found(Repair, "rule=stuck-tool") == 0
+    assert found(Repair, "session__health__exact=blocked") == 0
+    assert found(Finding, "session__health__exact=blocked") == 0
+
+
+def test_without_the_repair_permission_nothing_is_taken_back(repaired: Repair) -> None:
+    carol = User.objects.create_user("carol", password="carol", is_staff=True)
+    carol.user_permissions.add(Permission.objects.get(codename="view_repair", content_type__app_label="sessions_app"))
+    client = Client()
+    client.force_login(carol)
+
+    client.post(listing(Repair), {"action": "undo", "_selected_action": [repaired.pk]})
+
+    repaired.refresh_from_db()
+    assert repaired.state == "applied"

@@ -132,3 +132,18 @@ def test_the_served_document_is_open_and_the_page_lists_every_operation(client: 
             assert f"<code>{method.upper()} {path}</code>" in text
     assert not re.search(r"<script(?![^>]* src=)|\son\w+=|style=|https?://", text)
     assert "default-src 'none'" in page["Content-Security-Policy"]
+
+
+@pytest.mark.django_db
+def test_the_page_is_searched_and_a_schema_is_one_click_from_where_it_is_used(client: Client, alice: User) -> None:
+    client.force_login(alice)
+
+    found = client.get("/api/v1/docs?q=undo+repair").content.decode()
+    assert "/api/v1/repairs/{rid}/undo" in found and "POST /api/v1/sources<" not in found
+    live = client.get("/api/v1/docs?q=undo", headers={"HX-Request": "true", "HX-Target": "api-found"}).content.decode()
+    assert "<html" not in live and "undo" in live
+    assert "0 entries with" in client.get("/api/v1/docs?q=no+such+thing").content.decode()
+
+    whole = client.get("/api/v1/docs").content.decode()
+    for name in re.findall(r'href="#(schema-\w+)"', whole):
+        assert f'id="{name}"' in whole

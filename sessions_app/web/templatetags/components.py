@@ -153,6 +153,15 @@ def _word(word: Word, names: Mapping[str, str], session_id: int) -> str:
     return format_html('<span title="{}">{}</span>', word.stored_id, word.text)
 
 
+@register.simple_tag(takes_context=True)
+def admin_link(context: template.Context, model: str, id: int) -> SafeString | str:
+    """The row's page in the administration, for staff who may look at it."""
+    user = context.request.user  # type: ignore[attr-defined]
+    if not (user.is_staff and user.has_perm(f"sessions_app.view_{model}")):
+        return ""
+    return format_html('<a href="{}">Administration</a>', reverse(f"admin:sessions_app_{model}_change", args=[id]))
+
+
 @register.simple_tag
 def copy_button(text: str, name: str) -> SafeString:
     """A button that copies ``text``; ``name`` completes "Copy ..."."""

@@ -88,6 +88,7 @@ def help_page(request: HtmxRequest) -> HttpResponse:
         "groups": [(severity, found) for severity, found in groups if found],
         "words": [word for word in WORDS if fits(*word)],
         "keys": [column for column in ([key for key in keys if fits(*key)] for keys in KEYS) if column],
+        "count": len(rules),
         "open": bool(asked) and len(rules) <= OPENED,
     }
     template = "help.html#found" if wants_partial(request, "help-found") else "help.html"

@@ -5,46 +5,88 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, cast
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wire.verdict import Verdict, Violation
 from sessions_app.models import Session
-from sessions_app.selectors.payloads import Judged, Payload, PayloadOptions, judged_payload, sent_messages
+from sessions_app.selectors.payloads import Judged, Payload, PayloadOptions, judged_payload, pointer, sent_messages
 from sessions_app.selectors.sessions import SessionDetail
 from sessions_app.web import present
+from sessions_app.web.addresses import address
 from sessions_app.web.curl import curl_command, powershell_command
-from sessions_app.web.http import VIEW, HtmxRequest, allowed, given_out, load_session, page_number, whole
-from sessions_app.web.pager import step_pager
+from sessions_app.web.http import VIEW, HtmxRequest, allowed, given_out, load_session, whole
+from sessions_app.web.reader import REST, Head, Piece, answer, reader
 from sessions_app.web.shell import session_shell
 
-PER_PAGE = 50
-OPEN_CHARACTERS = 8_000
-"""Messages with a violation are open up to this size; others are fetched when opened."""
 THINKING = ("auto", "on", "off")
 
 
-@dataclass(frozen=True, slots=True)
-class SentMessage:
-    """A message of the payload: its index, role, what is in it, where it comes from."""
+class Check(NamedTuple):
+    """A rule that fails or may, whether its words are the provider's own, and where its place in the body is shown."""
 
-    index: int
-    role: str
-    kinds: str
-    size: int
-    origin: str
-    violations: tuple[Violation, ...]
-    text: str
-    """JSON where it is shown at once, "" = fetched when opened."""
-    url: str = ""
-    """Where the JSON is fetched."""
+    look: present.Look
+    violation: Violation
+    quoted: bool
+    url: str
+
+
+class SentBody:
+    """A request body: its messages, and its other members beside them."""
+
+    def __init__(self, made: Payload, found: Verdict | None) -> None:
+        self._sent, self._provenance = sent_messages(made.text), made.provenance
+        self.noun = self._sent.key or "messages"
+        self.rest = "The rest of the request body" if self._sent.outer else ""
+        self._violations: dict[int, list[Violation]] = {}
+        for violation in (*found.violations, *found.warnings) if found else ():
+            index = next((one for one in violation.pointer if isinstance(one, int)), -1)
+            self._violations.setdefault(index, []).append(violation)
+        self.first = min((index for index in self._violations if index >= 0), default=0)
+
+    def __len__(self) -> int:
+        return len(self._sent)
+
+    def heads(self, start: int, count: int) -> list[Head]:
+        return [self._head(index, value) for index, value in enumerate(self._sent.window(start, count), start)]
+
+    def _head(self, index: int, message: Any) -> Head:
+        text = json.dumps(message, ensure_ascii=False)
+        kinds = re.findall(r'"type": "([\w.-]+)"', text[:20_000])
+        role = str(message.get("role", message.get("type", ""))) if isinstance(message, dict) else ""
+        violations = tuple(self._violations.get(index, ()))
+        return Head(f"{self.noun}[{index}]", role, ", ".join(list(dict.fromkeys(kinds))[:5]), len(text), violations)
+
+    def pieces(self, index: int) -> list[Piece]:
+        if index == REST:
+            return [Piece("", self._sent.outer)] if self._sent.outer else []
+        place = f"/{self._sent.key}/{index}"
+        return [Piece(place, value, self.origin(place)) for value in self._sent.window(index, 1)]
+
+    def holding(self, words: list[str]) -> Iterator[int]:
+        yield REST
+        yield from self._sent.holding(words)
+
+    def entry_of(self, pointer: str) -> int | None:
+        key, _, inside = pointer.removeprefix("/").partition("/")
+        if key != self._sent.key:
+            return REST if key in self._sent.outer else None
+        index = whole(inside.partition("/")[0])
+        return index if index is not None and index < len(self) else None
+
+    def origin(self, pointer: str) -> str:
+        while pointer:
+            if pointer in self._provenance:
+                message, part = self._provenance[pointer]
+                return part or message
+            pointer = pointer.rpartition("/")[0]
+        return ""
 
 
 @require_GET
@@ -56,9 +98,11 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     made, found = judged.made, judged.verdict
     if request.GET.get("download") == "1" and made is not None and not made.error:
         return _download(request, session, made)
-    wanted = whole(request.GET.get("message"))
-    if wanted is not None and made is not None and not made.error and request.htmx:
-        return _one_message(request, made, wanted, session_id)
+    body = SentBody(made, found) if made is not None and not made.error else None
+    kept = _kept(request)
+    partial = answer(request, body, kept, session_id) if body is not None else None
+    if partial is not None:
+        return partial
     shell = session_shell(request, session_id, "payload")
     context = shell | {
         "problem": judged.problem,
@@ -69,9 +113,9 @@ def payload(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         "thinking_choices": THINKING,
         "switches": _switches(request, options, judged),
         "target_value": options.target,
-        "checks": _checks(found),
-        "download": f"?{_query(request, page=None, message=None)}&download=1",
-        **(_messages(request, made, found) if made is not None and not made.error else {}),
+        "checks": _checks(found, body, kept),
+        "download": f"?{_query(request)}&download=1",
+        "reader": reader(request, body, kept, session_id) if body is not None else None,
     }
     if made is not None:
         context["file_name"] = f"payload-{made.target.protocol}.json"
@@ -98,11 +142,15 @@ def _options(request: HtmxRequest) -> PayloadOptions:
     )
 
 
-def _query(request: HtmxRequest, **changes: str | None) -> str:
+def _kept(request: HtmxRequest) -> dict[str, str]:
+    """What the address says of the request that is shown; the rest of it is the reader's."""
     names = ("protocol", "target", "thinking", "fixes", "summary", "history", "list")
-    kept = {name: request.GET[name] for name in names if request.GET.get(name)}
-    kept |= {name: value for name, value in changes.items() if value}
-    return urlencode({name: value for name, value in kept.items() if changes.get(name, value) is not None})
+    return {name: request.GET[name] for name in names if request.GET.get(name)}
+
+
+def _query(request: HtmxRequest, **changes: str | None) -> str:
+    kept: dict[str, str | None] = {**_kept(request), **changes}
+    return urlencode({name: value for name, value in kept.items() if value})
 
 
 def _refused_last(detail: SessionDetail, made: Payload | None) -> str:
@@ -113,13 +161,19 @@ def _refused_last(detail: SessionDetail, made: Payload | None) -> str:
     return detail.last_call.words if same else ""
 
 
-def _checks(found: Verdict | None) -> list[tuple[present.Look, Violation, bool]]:
-    """What fails or may fail, with its look, and whether its words are the provider's own."""
+def _checks(found: Verdict | None, body: SentBody | None, kept: Mapping[str, str]) -> list[Check]:
+    """What fails or may fail."""
     if found is None:
         return []
+
+    def where(violation: Violation) -> str:
+        at = pointer(violation.pointer)
+        there = body is not None and body.entry_of(at) is not None
+        return f"{address({**kept, 'at': at})}#place" if there else ""
+
     return [
-        *((present.CHECK["fails"], violation, True) for violation in found.violations),
-        *((present.CHECK["may-fail"], violation, False) for violation in found.warnings),
+        *(Check(present.CHECK["fails"], violation, True, where(violation)) for violation in found.violations),
+        *(Check(present.CHECK["may-fail"], violation, False, where(violation)) for violation in found.warnings),
     ]
 
 
@@ -145,76 +199,13 @@ def _switches(request: HtmxRequest, options: PayloadOptions, judged: Judged) -> 
         "histories": [
             present.Segment(
                 f"{judged.histories[name]} messages of {word}",
-                f"?{_query(request, history=name, page=None, target=None, protocol=None)}",
+                f"?{_query(request, history=name, target=None, protocol=None)}",
                 name == judged.dialect,
             )
             for name, word in present.HISTORY.items()
             if judged.histories.get(name)
         ],
     }
-
-
-def _messages(request: HtmxRequest, made: Payload, found: Verdict | None) -> dict[str, Any]:
-    sent = sent_messages(made.text)
-    violations = (*found.violations, *found.warnings) if found else ()
-    by_index: dict[int, list[Violation]] = {}
-    for violation in violations:
-        index = _index(violation.pointer)
-        by_index.setdefault(index if index is not None else -1, []).append(violation)
-    pages = max(1, -(-len(sent) // PER_PAGE))
-    number = page_number(request.GET)
-    first_bad = min((index for index in by_index if index >= 0), default=None)
-    if "page" not in request.GET and first_bad is not None:
-        number = min(first_bad // PER_PAGE + 1, pages)
-    start = (number - 1) * PER_PAGE
-    fetched = _query(request, page=None, message=None)
-    rows = [
-        replace(
-            _sent(index, message, made, sent.key, tuple(by_index.get(index, ()))), url=f"?{fetched}&message={index}"
-        )
-        for index, message in enumerate(sent.window(start, PER_PAGE), start)
-    ]
-    return {
-        "sent": rows,
-        "sent_total": len(sent),
-        "sent_key": sent.key,
-        "pager": step_pager(number, pages, _query(request, page=None), label="Pages of messages"),
-        "outer": json.dumps(sent.outer, indent=2, ensure_ascii=False)[:4000] if sent.outer else "",
-    }
-
-
-def _index(pointer: tuple[str | int, ...]) -> int | None:
-    return next((step for step in pointer if isinstance(step, int)), None)
-
-
-def _sent(index: int, message: Any, made: Payload, key: str, violations: tuple[Violation, ...]) -> SentMessage:
-    text = json.dumps(message, indent=2, ensure_ascii=False)
-    origin, _ = made.provenance.get(f"/{key}/{index}", ("", ""))
-    kinds = re.findall(r'"type": "([\w.-]+)"', text[:20_000])
-    role = str(message.get("role", message.get("type", ""))) if isinstance(message, dict) else ""
-    return SentMessage(
-        index=index,
-        role=role,
-        kinds=", ".join(list(dict.fromkeys(kinds))[:5]),
-        size=len(text),
-        origin=origin,
-        violations=violations,
-        text=text if violations and len(text) <= OPEN_CHARACTERS else "",
-    )
-
-
-def _one_message(request: HtmxRequest, made: Payload, index: int, session_id: int) -> HttpResponse:
-    sent = sent_messages(made.text)
-    if index >= len(sent):
-        return HttpResponse("This message is not in the payload any more.", status=404, content_type="text/plain")
-    [value] = sent.window(index, 1)
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    message = replace(_sent(index, value, made, sent.key, ()), text=text)
-    response = render(
-        request, "sessions/payload.html#message-json", {"message": message, "session": {"id": session_id}}
-    )
-    patch_vary_headers(response, ["HX-Request"])
-    return response
 
 
 def _download(request: HtmxRequest, session: Session, made: Payload) -> HttpResponse:
