@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -60,6 +60,20 @@ def source_rows() -> tuple[SourceRow, ...]:
         )
         for source in found.fetch_mode(FETCH_RAISE)
     )
+
+
+def source_standing(source_id: int) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """How many of its sessions are of each health, and how many blocked ones of each fate."""
+    kinds = (SessionCount.Kind.ANY, SessionCount.Kind.FATE)
+    counts = SessionCount.objects.filter(source=source_id, kind__in=kinds, sessions__gt=0).order_by()
+    found = list(counts.values_list("kind", "value", "health", "sessions"))
+    health = {health: number for kind, _, health, number in found if kind == SessionCount.Kind.ANY}
+    fates = {
+        fate: number
+        for kind, fate, health, number in found
+        if kind == SessionCount.Kind.FATE and health == Session.Health.BLOCKED
+    }
+    return health, fates
 
 
 def source_found_paths(paths: Iterable[Path]) -> tuple[str, ...]:

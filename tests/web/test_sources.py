@@ -103,8 +103,21 @@ def test_a_source_that_was_read_leads_to_its_only_session(alice: Client, source:
     page = alice.get(f"/sources/{source.pk}/").html
     session = Session.objects.get(source=source)
 
-    assert f'<a href="/sessions/{session.pk}/">Open the session</a>' in page
+    assert f'<a class="button" href="/sessions/{session.pk}/">Open the session</a>' in page
     assert "1, of which 1 read" in page
+
+
+def test_an_import_ends_with_how_its_sessions_stand_and_what_to_press(
+    alice: Client, victor: Client, source: Source
+) -> None:
+    page, seen = alice.get(f"/sources/{source.pk}/").html, victor.get(f"/sources/{source.pk}/").html
+
+    assert '<p class="lead">1 of 1 session cannot go on</p>' in page
+    assert "1 can be repaired without losing anything." in page
+    assert f'href="/sessions/?health=blocked&amp;source={source.pk}"' in page
+    bulk = f'href="/bulk/?health=blocked&amp;fate=safe&amp;source={source.pk}"'
+    assert bulk in page
+    assert bulk not in seen
 
 
 def test_deleting_needs_its_tick_and_leaves_the_file(alice: Client, source: Source) -> None:

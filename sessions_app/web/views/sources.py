@@ -15,7 +15,8 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from sessions_app import stores, tasks
 from sessions_app.models import ImportJob, Session, Source, SourceProblem
-from sessions_app.selectors.sources import source_found_paths, source_rows
+from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.sources import source_found_paths, source_rows, source_standing
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.handback.handing import WORDS
@@ -34,8 +35,10 @@ from sessions_app.web.http import (
     page_number,
     page_rows,
 )
-from sessions_app.web.jobs import nobody_works
+from sessions_app.web.jobs import nobody_works, pace
 from sessions_app.web.pager import step_pager
+from sessions_app.web.pills import health_pills
+from sessions_app.web.standing import standing, ways_out
 
 LATE = timedelta(seconds=30)
 """A job that nobody has worked on for so long is said to wait."""
@@ -135,14 +138,13 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         "running": running,
         "late": job is not None and job.active and job.silence(clock()) > LATE,
         "nobody": running and nobody_works(clock()),
+        "pace": pace(request.GET, job.done + job.failed, job.total, clock()) if job else None,
     }
     context = {"section": "sources", "source": found, "job": job, "running": running, "state": state}
     if request.htmx and request.htmx.target == "progress":
         # At its end the whole page is new: the facts and the problems too.
         return render(request, "sources/detail.html#progress", context) if running else HttpResponseClientRefresh()
-    sessions = Session.objects.filter(source=found)
-    state["only_session"] = sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
-    state["blocked"] = sessions.filter(health=Session.Health.BLOCKED).count()
+    state["verdict"] = None if running else _verdict(request, found)
     problems, number = SourceProblem.objects.filter(source=found).order_by("id"), page_number(request.GET)
     context["problems"], pages = page_rows(problems, number, 50)
     context["problem_count"] = problems.count()
@@ -152,6 +154,23 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     context["exports"] = _exports(found) if may_take else []
     context["stuck"] = stuck_count(source=found)
     return render(request, "sources/detail.html", context)
+
+
+def _verdict(request: HtmxRequest, found: Source) -> dict[str, Any]:
+    """How its sessions stand, and what to press."""
+    health, fates = source_standing(found.pk)
+    wanted = SessionFilter(source=found.pk)
+    to_repair = wanted.also(health=("blocked",), fate="safe").to_query()
+    only = Session.objects.filter(source=found).values_list("pk", flat=True).first() if found.sessions_total == 1 else 0
+    may_repair = bool(fates.get("safe")) and request.user.has_perm(REPAIR)
+    return {
+        "standing": standing(health),
+        "ways_out": ways_out(fates),
+        "pills": health_pills(health, reverse("sessions_app:sessions"), wanted),
+        "safe": fates.get("safe", 0),
+        "safe_url": f"{reverse('sessions_app:bulk')}?{to_repair}" if may_repair else "",
+        "only_url": reverse("sessions_app:session", args=[only]) if only else "",
+    }
 
 
 def _exports(found: Source) -> list[tuple[str, str]]:
