@@ -38,6 +38,7 @@ from sessions_app.web.http import (
 from sessions_app.web.jobs import nobody_works, pace
 from sessions_app.web.pager import step_pager
 from sessions_app.web.pills import health_pills
+from sessions_app.web.present import counted
 from sessions_app.web.standing import standing, ways_out
 
 LATE = timedelta(seconds=30)
@@ -139,6 +140,7 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         "late": job is not None and job.active and job.silence(clock()) > LATE,
         "nobody": running and nobody_works(clock()),
         "pace": pace(request.GET, job.done + job.failed, job.total, clock()) if job else None,
+        "words": _read_words(job) if job else "",
     }
     context = {"section": "sources", "source": found, "job": job, "running": running, "state": state}
     if request.htmx and request.htmx.target == "progress":
@@ -154,6 +156,13 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     context["exports"] = _exports(found) if may_take else []
     context["stuck"] = stuck_count(source=found)
     return render(request, "sources/detail.html", context)
+
+
+def _read_words(job: ImportJob) -> str:
+    if not (job.total or job.active):
+        return "Nothing had changed." if job.kind == ImportJob.Kind.SYNC else "It holds no session."
+    parts = f", {counted(job.parts, 'part')}" if job.parts else ""
+    return f"{job.done:,} of {counted(job.total, 'session')} read and scanned{parts}."
 
 
 def _verdict(request: HtmxRequest, found: Source) -> dict[str, Any]:
