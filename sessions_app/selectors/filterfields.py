@@ -239,7 +239,7 @@ class Offers:
 
 def _source_name(number: int) -> str:
     name = Source.objects.filter(pk=number).values_list("name", flat=True).first()
-    return name or f"source {number}"
+    return name or f"store {number}"
 
 
 FIELDS: tuple[Field, ...] = (
@@ -313,7 +313,7 @@ FIELDS: tuple[Field, ...] = (
         kind="number",
         default=None,
         offered=lambda offers: offers.sources(),
-        label="Source",
+        label="Store",
         words=lambda number: f"from {_source_name(number)}",
         condition=lambda number: Q(source=number),
     ),

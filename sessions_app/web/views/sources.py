@@ -19,6 +19,7 @@ from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sources import source_found_paths, source_rows, source_standing
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
+from sessions_app.services.attaching import path_attach
 from sessions_app.services.handback.handing import WORDS
 from sessions_app.services.handback.storewide import stuck_count, whole_forms_of
 from sessions_app.services.uploading import source_upload
@@ -68,11 +69,10 @@ def _page(request: HtmxRequest, **more: object) -> dict[str, object]:
 @require_POST
 @allowed(SOURCES)
 def attach(request: HtmxRequest) -> HttpResponseBase:
-    """Attach a path of this machine."""
+    """Attach a path of this machine: a store, or each database of a folder."""
     text = request.POST.get("path", "").strip()
     try:
-        path = attachable_path(text)
-        source, job = importing.source_attach(path=path, actor=actor(request), now=clock(), face=FACE)
+        attached = path_attach(path=attachable_path(text), actor=actor(request), now=clock(), face=FACE)
     except (AttachRefused, StoreError) as refusal:
         problem = _words(refusal)
         return render(
@@ -88,8 +88,14 @@ def attach(request: HtmxRequest) -> HttpResponseBase:
             ),
             status=422,
         )
-    tasks.job_enqueue(job)
-    return redirect("sessions_app:source", source.pk)
+    for _, job in attached.sources:
+        tasks.job_enqueue(job)
+    for words in attached.passed_over:
+        messages.warning(request, f"Passed over: {words}", extra_tags="risk")
+    if len(attached.sources) > 1:
+        messages.success(request, f"Attached {counted(len(attached.sources), 'database')} of the folder.")
+        return redirect("sessions_app:sources")
+    return redirect("sessions_app:source", attached.sources[0][0].pk)
 
 
 @require_POST
@@ -124,7 +130,7 @@ def _words(refusal: Exception) -> str:
 def _source(source_id: int) -> Source:
     found = Source.objects.filter(pk=source_id).first()
     if found is None:
-        raise Http404("There is no such source here. It may have been deleted.")
+        raise Http404("There is no such store here. It may have been deleted.")
     return found
 
 
