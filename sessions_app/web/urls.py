@@ -31,6 +31,7 @@ app_name = "sessions_app"
 _pages: list[URLPattern] = [
     path("", overview.front, name="overview"),
     path("sessions/", lists.sessions, name="sessions"),
+    path("sessions/news/", lists.list_news, name="list-news"),
     path("jump/", lists.jump, name="jump"),
     path("views/save/", saved.save, name="view-save"),
     path("views/<int:view_id>/change/", saved.change, name="view-change"),

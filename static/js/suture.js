@@ -2,6 +2,7 @@
 // links, buttons and boxes, so the page without scripts does the same things.
 import { startCopy } from "./copy.js";
 import { startHotkeys } from "./hotkeys.js";
+import { startLive } from "./live.js";
 import { startSelection } from "./selection.js";
 import { startTimeline } from "./timeline.js";
 import { startPeek } from "./peek.js";
@@ -14,5 +15,6 @@ startSelection();
 startHotkeys();
 startTimeline();
 startPeek();
+startLive();
 startSwaps();
 startTimes();

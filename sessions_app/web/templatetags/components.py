@@ -116,6 +116,13 @@ def query(*place: str, **pairs: Any) -> str:
 
 
 @register.simple_tag
+def query_more(base: str, **pairs: Any) -> str:
+    """A query string at hand, with these pairs too."""
+    more = address(pairs).removeprefix("?")
+    return f"?{base}{'&' if base and more else ''}{more}" if base or more else ""
+
+
+@register.simple_tag
 def step(fault: Fault, list_query: str) -> SafeString:
     """The attributes of a link to a fault: its page, of which htmx fetches what changes."""
     pairs = {"fault": fault.number, "list": list_query}
