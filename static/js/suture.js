@@ -3,6 +3,7 @@
 import { startCopy } from "./copy.js";
 import { startHotkeys } from "./hotkeys.js";
 import { startLive } from "./live.js";
+import { startMenus } from "./menus.js";
 import { startSelection } from "./selection.js";
 import { startTimeline } from "./timeline.js";
 import { startPeek } from "./peek.js";
@@ -12,6 +13,7 @@ import { startTimes } from "./times.js";
 document.documentElement.classList.add("js");
 startCopy();
 startSelection();
+startMenus();
 startHotkeys();
 startTimeline();
 startPeek();

@@ -55,6 +55,12 @@ export function startSwaps() {
   });
   body.addEventListener("htmx:sendError", (event) => quiet(event) || fail(event.detail.target, "The server cannot be reached. Nothing was lost; try again."));
   body.addEventListener("htmx:beforeSwap", (event) => {
+    // A form whose token is too old comes back with what was typed, in place of the page.
+    if (event.detail.xhr.getResponseHeader("X-Send-Again")) {
+      Object.assign(event.detail, { shouldSwap: true, isError: false, target: document.getElementById("main") });
+      Object.assign(event.detail, { selectOverride: "#main", swapOverride: "outerHTML" });
+      return;
+    }
     // Refusals and conflicts come with a card that explains them: show it.
     if ([409, 422].includes(event.detail.xhr.status)) {
       event.detail.shouldSwap = true;
