@@ -152,3 +152,17 @@ def test_the_page_of_fifty_rows_is_short_and_light(page: Page, store: Source) ->
     answer = page.goto("/sessions/?health=blocked")
     assert answer is not None and len(answer.body()) <= 100_000
     assert page.evaluate("document.documentElement.scrollHeight") < 2100
+
+
+def test_a_repair_asked_for_after_the_token_went_old_is_sent_again_and_done(
+    chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], store: Source
+) -> None:
+    context = opened(chromium, live_server, signed_in)
+    page = context.new_page()
+    blocked = Session.objects.filter(health="blocked")[0]
+    page.goto(f"/sessions/?peek={blocked.pk}")
+    context.clear_cookies(name="suture_csrf")
+    page.get_by_role("button", name="Apply 2 safe repairs").click()
+    page.get_by_role("button", name="Send again").click()
+    expect(page.locator("#outcome-words")).to_contain_text("Repaired")
+    context.close()

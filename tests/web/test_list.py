@@ -216,6 +216,16 @@ def test_every_condition_is_one_that_the_database_can_answer(alice: Client, bloc
     assert list(wanted.apply(every, many=True)) == list(wanted.apply(every))
 
 
+def test_a_tools_name_and_an_error_text_find_their_sessions(alice: Client, blocked: Session) -> None:
+    factories.session(blocked.source, "ses_other", title="another", search="another")
+
+    for words in ("bash", "BASH", "functions"):
+        assert titles(alice.get("/sessions/", {"said": words}).html) == [blocked.title]
+    assert titles(alice.get("/sessions/?said=nothing+holds+this").html) == []
+    assert titles(alice.get("/sessions/?said=%21%21").html) == [], "no word is no session, never all"
+    assert 'href="?said=bash&amp;health=blocked"' in alice.get("/sessions/?q=bash&health=blocked").html
+
+
 @pytest.mark.parametrize("sort", ["health", "-title", "updated"])
 def test_few_that_match_come_in_the_order_of_the_list(blocked: Session, sort: str) -> None:
     for number in range(30):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -144,6 +146,18 @@ def test_an_import_ends_with_how_its_sessions_stand_and_what_to_press(
     bulk = f'href="/bulk/?health=blocked&amp;fate=safe&amp;source={source.pk}"'
     assert bulk in page
     assert bulk not in seen
+
+
+def test_a_store_says_how_big_it_is_and_what_of_it_holds_nothing(alice: Client, source: Source) -> None:
+    with closing(sqlite3.connect(source.path)) as held:
+        held.execute("PRAGMA journal_mode=WAL")
+        held.execute("CREATE TABLE filler AS SELECT randomblob(3000000) AS data")
+        held.execute("DROP TABLE filler")
+        held.commit()
+        page = alice.get("/sources/").html
+
+    assert re.search(r"can be tidied: <a[^>]*>2\.9 MB</a> hold nothing", re.sub(r"&nbsp;|\xa0", " ", page))
+    assert re.search(r"of it log \d", page)
 
 
 def test_deleting_needs_its_tick_and_leaves_the_file(alice: Client, source: Source) -> None:

@@ -149,10 +149,10 @@ def json_code(value: Any) -> SafeString:
     return highlighted(str(value))
 
 
-@register.filter
-def tight(html: str) -> SafeString:
+@register.simple_block_tag
+def tight(content: str) -> SafeString:
     """Markup whose white space is folded: a long table is a fifth smaller."""
-    return SafeString(_SPACES.sub(" ", html))
+    return SafeString(_SPACES.sub(" ", content))
 
 
 @register.filter

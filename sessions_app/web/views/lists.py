@@ -138,6 +138,7 @@ def _list(request: HtmxRequest, wanted: SessionFilter, found: SessionPage, tail:
     return {
         "section": "sessions",
         "filter": wanted,
+        "said_url": f"?{wanted.to_query(q=None, said=wanted['q'])}" if wanted["q"] else "",
         "page": page,
         "head": _pills(wanted, tally, tail)
         | {"query": query, "bulk": _bulk(wanted, found, query) if request.user.has_perm(REPAIR) else None},

@@ -42,6 +42,8 @@ from sessions_app.web.pills import health_pills
 from sessions_app.web.present import counted
 from sessions_app.web.standing import standing, ways_out
 
+_LOOKING = 0.5
+"""Seconds for what the files of the list hold."""
 LATE = timedelta(seconds=30)
 """A job that nobody has worked on for so long is said to wait."""
 
@@ -53,7 +55,7 @@ def sources(request: HtmxRequest) -> HttpResponseBase:
 
 
 def _page(request: HtmxRequest, **more: object) -> dict[str, object]:
-    rows = source_rows()
+    rows = source_rows(seconds=_LOOKING)
     return {
         "section": "sources",
         "sources": rows,
