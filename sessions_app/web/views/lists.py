@@ -144,7 +144,7 @@ def _list(request: HtmxRequest, wanted: SessionFilter, found: SessionPage, tail:
         | {"query": query, "bulk": _bulk(wanted, found, query) if request.user.has_perm(REPAIR) else None},
         "news": {"words": "", "seen": seen(found), "query": paged},
         "controls": controls,
-        "terms": [Chip(term.words, f"?{term.without}{tail}") for term in terms if term.name != "health"],
+        "terms": [Chip(term.words, f"?{term.without}{tail}") for term in terms if term.name not in ("health", "q")],
         "narrowest": _narrowest(terms) if not page.total else None,
         "may_repair": request.user.has_perm(REPAIR),
         "nothing_at_all": not page.total and not wanted.restricts and not Source.objects.exists(),
