@@ -17,7 +17,7 @@ V2_SERVER := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),.lo
 
 # Blocks are the tags of web/templatetags/components.py that end with end... .
 DJANGOFMT := --line-length 120 --indent-width 2 \
-	--custom-blocks partialdef,notice,card,panel,menu,nothing,danger,crumbs,table,post,hinted
+	--custom-blocks partialdef,notice,card,panel,menu,nothing,danger,crumbs,table,post,hinted,tight
 
 # What serve opens (default: opencode's own database, else bundled samples); extras that run installs (providers: the SDKs
 # that Probe needs; postgres); more options for pytest; its processes.

@@ -164,6 +164,7 @@ CSRF_COOKIE_NAME = f"{_PREFIX}suture_csrf"
 CSRF_COOKIE_SECURE = SUTURE_HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "sessions_app.web.views.expired.expired"
 
 # Headers
 SECURE_CSP = {

@@ -192,3 +192,9 @@ def _instead(token: str, names: Mapping[str, str]) -> str:
     if token.startswith("prt_"):
         return "a part"
     return f"{token[:8]}…{token[-4:]}" if _CALL.match(token) else ""
+
+
+def in_places(text: str, known: Places) -> str:
+    """A sentence with places for the ids of a session in it."""
+    names = {token: str(place) for token in _ID.findall(text) if (place := known.of(token))}
+    return "".join(word.text for word in in_words(text, names))

@@ -32,7 +32,7 @@ class Scope(models.TextChoices):
 
     READ = "read", "Read sessions"
     REPAIR = "repair", "Repair sessions"
-    ADMINISTER = "administer", "Add and remove sources"
+    ADMINISTER = "administer", "Add and remove stores"
 
 
 def all_scopes() -> list[str]:

@@ -20,6 +20,9 @@ from django.db.models.functions import Now
 from sessions_app.domain.rules import REGISTRY
 from sessions_app.models import Beginning, Finding, Message, Part, Repair, Session, SessionCount, Source, Verdict
 
+from .phrases import Phrase
+from .searchindex import blocks_holding
+
 PROTOCOL_WORDS = {
     "anthropic-messages": "Anthropic Messages",
     "openai-chat": "OpenAI Chat",
@@ -239,7 +242,7 @@ class Offers:
 
 def _source_name(number: int) -> str:
     name = Source.objects.filter(pk=number).values_list("name", flat=True).first()
-    return name or f"source {number}"
+    return name or f"store {number}"
 
 
 FIELDS: tuple[Field, ...] = (
@@ -251,6 +254,15 @@ FIELDS: tuple[Field, ...] = (
         about="words in title, directory or ids",
         words=lambda text: f"matching “{text}”",
         condition=_search,
+    ),
+    Field(
+        name="said",
+        kind="text",
+        label="Conversation holds",
+        placeholder="Tool name, error text, words",
+        about="words of the conversation, names of tools and texts of errors among them",
+        words=lambda text: f"whose conversation holds “{text}”",
+        condition=lambda text: Having(blocks_holding(Phrase(text))),
     ),
     Field(
         name="holds",
@@ -313,7 +325,7 @@ FIELDS: tuple[Field, ...] = (
         kind="number",
         default=None,
         offered=lambda offers: offers.sources(),
-        label="Source",
+        label="Store",
         words=lambda number: f"from {_source_name(number)}",
         condition=lambda number: Q(source=number),
     ),

@@ -41,7 +41,7 @@ def indexed_hits(phrase: Phrase, among: QuerySet[Session] | None, start: int, wa
     number ``start`` among those that may. ``phrase.asked`` must not be empty."""
     deadline = time.monotonic() + SECONDS
     listed, at = Listed(), start
-    holding = SearchBlock.objects.filter(_holds(phrase.asked)).order_by()
+    holding = blocks_holding(phrase)
     for chunk in _chunks(holding, among, start):
         blocks = _blocks(holding, chunk)
         for session_id in paced(chunk):
@@ -52,6 +52,11 @@ def indexed_hits(phrase: Phrase, among: QuerySet[Session] | None, start: int, wa
                 listed.hits[session_id] = hit
             at += 1
     return listed
+
+
+def blocks_holding(phrase: Phrase) -> QuerySet[SearchBlock]:
+    """Blocks that hold all its words, wherever they stand in it; none where it has no word."""
+    return SearchBlock.objects.filter(_holds(phrase.asked)).order_by() if phrase.asked else SearchBlock.objects.none()
 
 
 def _hits(phrase: Phrase, blocks: list[bytes]) -> Iterator[Hit]:

@@ -83,7 +83,7 @@ def token_create(
     if not name.strip():
         raise TokenRefused("A token needs a name, by which it is known in lists.")
     if sources is not None and not sources:
-        raise TokenRefused("A token reaches all sources, or the ones that are chosen; none was.")
+        raise TokenRefused("A token reaches all stores, or the ones that are chosen; none was.")
     if life is not None and not timedelta(0) < life <= LONGEST_LIFE:
         raise TokenRefused(f"A token lives from 1 to {LONGEST_LIFE.days:,} days, or until it is revoked.")
     token = _TOKEN_PREFIX + secrets.token_urlsafe(32)

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from sessions_app.domain.places import Places, in_places
 from sessions_app.domain.repair import RowChange
 from sessions_app.domain.wish import NOTHING, Left, Wish
 from sessions_app.models import Finding, Session
@@ -79,14 +80,34 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class BulkPreview:
+    """``repairable`` sessions would be changed: of those that are blocked, ``freed`` can go on after, and
+    ``still_blocked`` only get better."""
+
     words: str
     total: int
     repairable: int
+    freed: int
+    still_blocked: int
     unjudged: int
     """Sessions not scanned yet: they are read and judged when their turn comes."""
     rules: tuple[RuleLine, ...]
     skipped: tuple[Skip, ...]
     samples: tuple[Sample, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What becomes of how many: "33 sessions: 16 will go on again, 17 are left alone"."""
+        went_on = self.repairable - self.freed - self.still_blocked
+        left = self.total - self.repairable - self.unjudged
+        said = (
+            (self.freed, "will go on again", "will go on again"),
+            (self.still_blocked, "gets better and stays blocked", "get better and stay blocked"),
+            (went_on, "that goes on gets better", "that go on get better"),
+            (self.unjudged, "is judged when its turn comes", "are judged when their turn comes"),
+            (left, "is left alone", "are left alone"),
+        )
+        told = ", ".join(f"{number:,} {one if number == 1 else many}" for number, one, many in said if number)
+        return f"{self.total:,} session{'' if self.total == 1 else 's'}" + (f": {told}" if told else "")
 
 
 def bulk_preview(*, selection: Selection, wish: Wish, now: datetime, samples: int = EXAMPLES) -> BulkPreview:
@@ -95,23 +116,31 @@ def bulk_preview(*, selection: Selection, wish: Wish, now: datetime, samples: in
     chosen = sessions.order_by().values("pk")
     judged = Session.objects.filter(pk__in=chosen)
     lines = _rules(chosen, wish)
-    taken = Exists(Finding.objects.filter(_taken(lines, wish), session=OuterRef("pk")))
+    mended, of_session = _taken(lines, wish), Finding.objects.filter(session=OuterRef("pk"))
+    taken = Exists(of_session.filter(mended))
     gone, broken = Q(missing_since__isnull=False), Q(health=Session.Health.UNREADABLE) | ~Q(error="")
     unjudged = Q(scanned_at=None)
     repairable = judged.filter(taken).exclude(gone | broken | unjudged)
     any_finding = Exists(Finding.objects.filter(session=OuterRef("pk")))
     calm = judged.exclude(taken).exclude(gone | broken | unjudged)
     skipped = (
-        _skip("No longer in its source", judged.filter(gone)),
-        _skip("Its rows could not be read", judged.filter(broken).exclude(gone)),
-        _skip("Nothing was found in it", calm.exclude(any_finding)),
-        _skip("What was found in it is left alone by these options", calm.filter(any_finding)),
+        _skip("No longer in the store", judged.filter(gone)),
+        _skip("Rows that could not be read", judged.filter(broken).exclude(gone)),
+        _skip("Nothing was found", calm.exclude(any_finding)),
+        _skip("What was found is left alone by these options", calm.filter(any_finding)),
+    )
+    blocking = of_session.filter(severity="blocked")
+    blocked, stays = Q(health=Session.Health.BLOCKED), Exists(blocking.exclude(mended)) | ~Exists(blocking)
+    changed = repairable.aggregate(
+        all=Count("pk"), blocked=Count("pk", filter=blocked), stay=Count("pk", filter=blocked & Q(stays))
     )
     first = sessions.filter(pk__in=repairable.values("pk")).select_related("source")[:samples]
     return BulkPreview(
         words=selection.words,
         total=judged.count(),
-        repairable=repairable.count(),
+        repairable=changed["all"],
+        freed=changed["blocked"] - changed["stay"],
+        still_blocked=changed["stay"],
         unjudged=judged.filter(unjudged).exclude(gone | broken).count(),
         rules=lines,
         skipped=tuple(skip for skip in skipped if skip.sessions),
@@ -173,27 +202,29 @@ def _planned_sample(bench: Bench, number: int, name: str) -> Sample:
     plan = bench.plan
     if not plan.changes:
         return Sample(number, name, problem="Nothing to repair in it as it is stored now.")
-    seen = bench.preview
+    seen, known = bench.preview, Places(bench.decoded)
+    words = (in_places(operation.why, known) for operation in plan.operations if operation.why)
     return Sample(
         session=number,
         name=name,
-        operations=tuple(dict.fromkeys(operation.why for operation in plan.operations if operation.why)),
+        operations=tuple(dict.fromkeys(words)),
         changes=len(plan.changes),
-        diffs=tuple(row_diff(change) for change in plan.changes[:EXAMPLES]),
+        diffs=tuple(row_diff(change, known) for change in plan.changes[:EXAMPLES]),
         accepted_before=seen.accepted_before,
         accepted_after=seen.accepted_after,
         warning=bench.warning,
     )
 
 
-def row_diff(change: RowChange, limit: int = DIFF_LINES) -> RowDiff:
-    """A row change in lines: what goes, what comes."""
+def row_diff(change: RowChange, known: Places, limit: int = DIFF_LINES) -> RowDiff:
+    """A row change in lines: what goes, what comes; ``known`` are the places of its session."""
     before, after = _lines(change.before), _lines(change.after)
     lines = [
         line for line in difflib.unified_diff(before, after, n=2, lineterm="") if not line.startswith(("---", "+++"))
     ]
-    name = " ".join(str(value) for value in change.key.values())
-    return RowDiff(f"{change.table} {name}", tuple(lines[:limit]), max(0, len(lines) - limit))
+    keys = [str(value) for value in change.key.values()]
+    place = next((str(place) for key in keys if (place := known.of(key))), "")
+    return RowDiff(place or f"{change.table} {' '.join(keys)}", tuple(lines[:limit]), max(0, len(lines) - limit))
 
 
 def _lines(row: dict[str, object] | None) -> list[str]:

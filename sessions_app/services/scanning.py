@@ -15,7 +15,7 @@ from django.db import OperationalError, connection, transaction
 
 from sessions_app.domain import dialects, values
 from sessions_app.domain import model as domain
-from sessions_app.domain.places import Told, told
+from sessions_app.domain.places import Told, conversation, told
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.rules import Finding as DomainFinding
 from sessions_app.domain.scan import SessionScan, scan
@@ -98,6 +98,8 @@ class Judged:
     result: SessionScan
     findings: list[DomainFinding]
     said: list[Told]
+    turns: int
+    """As pages count them, by all parts: whoever copies rows has not seen them yet."""
     blocks: Sequence[bytes] | None
     """For the index, None where the session is in it already."""
     rows_hash: str
@@ -117,7 +119,8 @@ def judged(session: Session, decoded: domain.Session, result: SessionScan, rows_
     findings = _ordered(decoded, result.findings)
     said = told(decoded, findings, {code: text.line for code, text in rule_texts().items()})
     blocks = None if session.indexed else search_blocks(decoded)
-    return Judged(session, result, findings, said, blocks, rows_hash or session.rows_hash, session.rows_hash)
+    turns = len(conversation(decoded.messages))
+    return Judged(session, result, findings, said, turns, blocks, rows_hash or session.rows_hash, session.rows_hash)
 
 
 def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan, now: datetime) -> None:
@@ -127,7 +130,7 @@ def scan_write(*, session: Session, decoded: domain.Session, result: SessionScan
 
 _SCANNED = (
     *("blocked_count", "at_risk_count", "info_count", "health", "health_rank", "fate", "reasons", "rejected_by"),
-    *("target", "scanned_at", "scanned_hash", "rules_version", "indexed", "rows_hash"),
+    *("target", "scanned_at", "scanned_hash", "rules_version", "indexed", "rows_hash", "turn_count"),
 )
 
 
@@ -165,7 +168,7 @@ def _settle(one: Judged, now: datetime, *, indexed: bool) -> None:
     )
     session.health = Session.Health(result.health)
     session.health_rank = Session.RANK[session.health]
-    session.fate = result.fate
+    session.fate, session.turn_count = result.fate, one.turns
     session.reasons = values.plain(result.reasons)
     session.rejected_by = result.rejected_by
     session.target = target_document(result.target) if result.target is not None else {}

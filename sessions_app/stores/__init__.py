@@ -17,7 +17,7 @@ from pathlib import Path
 from sessions_app.domain.jsontext import decoded
 
 from .archive import is_archive, unpack
-from .base import About, Applied, Changes, Mark, Problem, Store, StoreError, StoreKind, disk_size
+from .base import About, Applied, Changes, Mark, Problem, Store, StoreError, StoreKind, disk_sizes
 from .changes import Difference, GuardRefused
 from .clientconfig import configuration_beside
 from .exportstore import ExportStore
@@ -48,7 +48,7 @@ __all__ = [
     "StoreType",
     "beside",
     "discover",
-    "disk_size",
+    "disk_sizes",
     "find_inside",
     "open_bytes",
     "open_in_place",

@@ -107,14 +107,15 @@ def files_state(main: Path, *beside: Path) -> str:
     return fingerprint(*facts)
 
 
-def disk_size(path: Path) -> int | None:
-    """Bytes of a file with its write-ahead log; None of a folder, or where it is gone."""
+def disk_sizes(path: Path) -> tuple[int, int] | None:
+    """Bytes of a file and of its write-ahead log; None of a folder, or where it is gone."""
+    wal = path.with_name(f"{path.name}-wal")
     try:
         facts = path.stat()
+        logged = wal.stat().st_size if wal.is_file() else 0
     except OSError:
         return None
-    wal = path.with_name(f"{path.name}-wal")
-    return None if stat.S_ISDIR(facts.st_mode) else facts.st_size + (wal.stat().st_size if wal.is_file() else 0)
+    return None if stat.S_ISDIR(facts.st_mode) else (facts.st_size, logged)
 
 
 def used(session_id: object, version: object, updated: object) -> tuple[str, str, int]:

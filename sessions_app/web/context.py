@@ -25,6 +25,7 @@ going back loads the page, whose scripts start anew."""
 
 THEMES = {"system": "System", "light": "Light", "dark": "Dark"}
 SHORTCUTS = {"on": "On", "alt": "Only with Alt", "off": "Off"}
+ROWS = {"compact": "Compact", "roomy": "Roomy"}
 
 
 def preference(request: HttpRequest, name: str, allowed: dict[str, str]) -> str:
@@ -42,4 +43,6 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
         "themes": THEMES,
         "shortcuts": preference(request, "shortcuts", SHORTCUTS),
         "shortcut_modes": SHORTCUTS,
+        "rows": preference(request, "rows", ROWS),
+        "row_heights": ROWS,
     }

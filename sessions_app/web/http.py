@@ -25,7 +25,7 @@ SOURCES = "sessions_app.add_source"
 _WORDS = {
     VIEW: "look at sessions",
     REPAIR: "repair sessions",
-    SOURCES: "add and remove sources",
+    SOURCES: "add and remove stores",
 }
 
 FACE = "web"
@@ -81,7 +81,7 @@ def load_session(session_id: int) -> Session:
     try:
         return Session.objects.select_related("source").get(pk=session_id)
     except Session.DoesNotExist:
-        raise Http404("There is no such session here. Its source may have been deleted.") from None
+        raise Http404("There is no such session here. Its store may have been deleted.") from None
 
 
 def wants_partial(request: HtmxRequest, target: str) -> bool:

@@ -30,6 +30,7 @@ class ListedRow:
     look: present.Look
     url: str
     peek_url: str
+    menu_url: str
     line: str
     place: str
     place_whole: str
@@ -62,6 +63,7 @@ def _listed(
         look=present.look("health", "stale" if row.stale else row.health),
         url=reverse("sessions_app:session", args=[row.id]) + address(back),
         peek_url=peek_url,
+        menu_url=reverse("sessions_app:session-menu", args=[row.id]) + address(back),
         line=_line(row, top),
         place=turn_of(top.place) if top else "",
         place_whole=top.place if top else "",

@@ -16,8 +16,8 @@ from . import present
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``undo`` names the repair to take back, "" = it cannot be (any more); ``back`` is where that leads. ``next_url``
-    is the next session that waits for a repair."""
+    """``undo`` names the repair or batch to take back, "" = it cannot be (any more); ``back`` is where that leads.
+    ``next_url`` is the next session that waits for a repair."""
 
     look: present.Look
     words: str
@@ -27,6 +27,9 @@ class Outcome:
     hand_back: str
     next_url: str = ""
     next_words: str = ""
+    undo_view: str = "sessions_app:repair-undo"
+    undo_words: str = "Undo"
+    what_words: str = "What changed"
 
 
 def repair_outcome(request: HttpRequest, *, back: str, next_url: str = "", next_words: str = "") -> Outcome | None:

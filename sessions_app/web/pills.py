@@ -11,6 +11,7 @@ from sessions_app.web import present
 
 @dataclass(frozen=True, slots=True)
 class Pill:
+    key: str
     look: present.Look
     count: int
     url: str
@@ -27,5 +28,5 @@ def health_pills(
         current = wanted["health"] == (health,)
         if current or counts.get(health):
             query = wanted.to_query(health=None if current else (health,))
-            pills.append(Pill(look, counts.get(health, 0), f"{page}?{query}{tail}", current))
+            pills.append(Pill(health, look, counts.get(health, 0), f"{page}?{query}{tail}", current))
     return pills

@@ -51,6 +51,13 @@ SAFETY: dict[str, Look] = {
     "manual": Look("info", "Done by hand", "unknown"),
 }
 
+FATE: dict[str, Look] = {
+    "safe": Look("mend", "Safe", "healthy"),
+    "lossy": Look("risk", "By choice", "risk"),
+    "manual": Look("info", "By hand", "unknown"),
+}
+"""A safety in a narrow column."""
+
 REPAIR: dict[str, Look] = {
     "applied": Look("repaired", "Applied", "repaired"),
     "undone": Look("undo", "Undone", "unknown"),
@@ -67,6 +74,14 @@ JOB: dict[str, Look] = {
     "undoing": Look("working", "Taking back", "repaired"),
     "undone": Look("undo", "Undone", "unknown"),
 }
+
+OUTCOME: dict[str, Look] = {
+    "repaired": Look("repaired", "Repaired", "repaired"),
+    "nothing": Look("info", "Nothing to do", "unknown"),
+    "skipped": Look("info", "Left alone", "unknown"),
+    "failed": Look("blocked", "Failed", "blocked"),
+}
+"""What came of a session in a batch."""
 
 PROBE: dict[str, Look] = {
     "accepted": Look("healthy", "Accepted", "healthy"),
@@ -155,8 +170,10 @@ _FAMILIES: dict[str, dict[str, Look]] = {
     "health": HEALTH,
     "severity": SEVERITY,
     "safety": SAFETY,
+    "fate": FATE,
     "repair": REPAIR,
     "job": JOB,
+    "outcome": OUTCOME,
     "status": TOOL_STATUS,
     "probe": PROBE,
     "compaction": COMPACTION,

@@ -32,7 +32,7 @@ def session_shell(request: HttpRequest, session_id: int, tab: str) -> dict[str, 
     """Context of the session pages' common frame; 404 where the session is gone."""
     detail = session_detail(session_id)
     if detail is None:
-        raise Http404("There is no such session here. Its source may have been deleted.")
+        raise Http404("There is no such session here. Its store may have been deleted.")
     listed = request.GET.get("list", "")[:2000]
     before = after = None
     if "list" in request.GET:

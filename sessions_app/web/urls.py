@@ -18,6 +18,7 @@ from sessions_app.web.views import (
     provider,
     raw,
     repairing,
+    rowmenu,
     saved,
     search,
     session,
@@ -32,6 +33,7 @@ app_name = "sessions_app"
 _pages: list[URLPattern] = [
     path("", overview.front, name="overview"),
     path("sessions/", lists.sessions, name="sessions"),
+    path("sessions/news/", lists.list_news, name="list-news"),
     path("jump/", lists.jump, name="jump"),
     path("views/save/", saved.save, name="view-save"),
     path("views/<int:view_id>/change/", saved.change, name="view-change"),
@@ -40,6 +42,7 @@ _pages: list[URLPattern] = [
     path("locate/", locate.locate_error, name="locate"),
     path("locate/<str:key>/", locate.located, name="located"),
     path("sessions/<int:session_id>/", session.timeline, name="session"),
+    path("sessions/<int:session_id>/menu/", rowmenu.row_menu, name="session-menu"),
     path("sessions/<int:session_id>/findings/", tabs.findings, name="findings"),
     path("sessions/<int:session_id>/payload/", payload.payload, name="payload"),
     path("sessions/<int:session_id>/provider/", provider.provider, name="provider"),

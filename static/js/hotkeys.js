@@ -28,9 +28,9 @@ function moveRow(step) {
   return true;
 }
 
-function peekRow() {
+function inRow(what) {
   const row = document.activeElement?.closest?.("[data-row]") ?? document.querySelector("[data-row][data-current]");
-  const link = row?.querySelector("[data-peek]");
+  const link = row?.querySelector(what);
   if (!link) return false;
   link.click();
   return true;
@@ -60,7 +60,8 @@ function handle(key) {
     if (key === "j" || key === "ArrowDown") return moveRow(1);
     if (key === "k" || key === "ArrowUp") return moveRow(-1);
     if (key === "x") return toggleRow();
-    if (key === "o" || (key === " " && document.activeElement?.matches?.("[data-row-link], [data-peek]"))) return peekRow();
+    if (key === "m") return inRow("[data-menu]");
+    if (key === "o" || (key === " " && document.activeElement?.matches?.("[data-row-link], [data-peek]"))) return inRow("[data-peek]");
   }
   return press(key);
 }

@@ -39,7 +39,16 @@ export function startSelection() {
     for (const box of boxes()) box.checked = false;
     refresh();
   });
-  document.addEventListener("htmx:afterSettle", refresh);
+  // A list that is shown anew keeps the ticks of the sessions that are still in it.
+  let kept = new Set();
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target?.id === "session-list") kept = new Set(boxes().filter((box) => box.checked).map((box) => box.value));
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    for (const box of boxes()) box.checked ||= kept.has(box.value);
+    kept.clear();
+    refresh();
+  });
   window.addEventListener("pageshow", refresh);
   refresh();
 }

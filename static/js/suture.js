@@ -2,6 +2,8 @@
 // links, buttons and boxes, so the page without scripts does the same things.
 import { startCopy } from "./copy.js";
 import { startHotkeys } from "./hotkeys.js";
+import { startLive } from "./live.js";
+import { startMenus } from "./menus.js";
 import { startSelection } from "./selection.js";
 import { startTimeline } from "./timeline.js";
 import { startPeek } from "./peek.js";
@@ -12,9 +14,11 @@ import { startTimes } from "./times.js";
 document.documentElement.classList.add("js");
 startCopy();
 startSelection();
+startMenus();
 startHotkeys();
 startTimeline();
 startPeek();
 startReader();
+startLive();
 startSwaps();
 startTimes();

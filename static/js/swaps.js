@@ -46,13 +46,21 @@ export function startSwaps() {
   let anchor = null;
   body.addEventListener("htmx:beforeRequest", (event) => event.detail.target?.setAttribute?.("aria-busy", "true"));
   body.addEventListener("htmx:afterRequest", (event) => event.detail.target?.removeAttribute?.("aria-busy"));
+  const quiet = (event) => event.detail.elt?.id === "news"; // nobody waits for it, and it asks again
   body.addEventListener("htmx:responseError", (event) => {
+    if (quiet(event)) return;
     const status = event.detail.xhr.status;
     const words = status === 403 ? "This page was open for too long, or you may not do that. Load it again and send once more." : `The server answered ${status}. The rest of the page still works; try again.`;
     fail(event.detail.target, words);
   });
-  body.addEventListener("htmx:sendError", (event) => fail(event.detail.target, "The server cannot be reached. Nothing was lost; try again."));
+  body.addEventListener("htmx:sendError", (event) => quiet(event) || fail(event.detail.target, "The server cannot be reached. Nothing was lost; try again."));
   body.addEventListener("htmx:beforeSwap", (event) => {
+    // A form whose token is too old comes back with what was typed, in place of the page.
+    if (event.detail.xhr.getResponseHeader("X-Send-Again")) {
+      Object.assign(event.detail, { shouldSwap: true, isError: false, target: document.getElementById("main") });
+      Object.assign(event.detail, { selectOverride: "#main", swapOverride: "outerHTML" });
+      return;
+    }
     // Refusals and conflicts come with a card that explains them: show it.
     if ([409, 422].includes(event.detail.xhr.status)) {
       event.detail.shouldSwap = true;

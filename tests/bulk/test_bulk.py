@@ -27,10 +27,10 @@ from sessions_app.services.bulk import (
 from sessions_app.services.bulkpreview import bulk_preview
 from sessions_app.services.bulkrun import bulk_run
 from sessions_app.services.jobs import LEASE, jobs_abandoned
-from tests.factories.corpus import NOW
+from tests.factories.corpus import NOW, attached
 from tests.factories.killing import Killed
 
-from .store import dump
+from .store import dump, many
 
 pytestmark = pytest.mark.django_db
 
@@ -56,11 +56,33 @@ def test_the_preview_counts_by_rule_and_says_what_is_skipped_and_why(source: Sou
     assert (preview.words, preview.total, preview.repairable, preview.unjudged) == ("All sessions", 6, 4, 0)
     duplicate = next(line for line in preview.rules if line.rule == "duplicate-call-id-in-message")
     assert (duplicate.sessions, duplicate.taken) == (4, True)
-    assert [(skip.why, skip.sessions) for skip in preview.skipped] == [("Nothing was found in it", 2)]
+    assert [(skip.why, skip.sessions) for skip in preview.skipped] == [("Nothing was found", 2)]
     assert len(preview.samples) == 3
     assert all(sample.accepted_before is False and sample.accepted_after for sample in preview.samples)
     assert all(sample.operations and sample.diffs[0].lines for sample in preview.samples)
     assert dump(path) == before
+
+
+@pytest.mark.parametrize("safety", ["safe", "lossy"])
+def test_how_many_go_on_again_is_what_a_batch_then_comes_to(
+    db: None, tmp_path: Path, data_dir: Path, safety: str
+) -> None:
+    copies = {"dup_id_slow": 3, "v1_pexec_states_chat": 2, "v1_file_only_anth": 1, "compact_fail_400": 1, "clean": 2}
+    source = attached(many(tmp_path / "mixed.db", copies))
+    ids = set(Session.objects.filter(source=source, health="blocked").values_list("pk", flat=True))
+    assert len(ids) == 6
+    wish = Wish.of(safety=safety)
+
+    preview = bulk_preview(selection=EVERYTHING, wish=wish, now=NOW, samples=0)
+    batch = run(bulk_start(selection=EVERYTHING, wish=wish, reason="", actor="alice", face="web", now=NOW))
+
+    blocked = set(Session.objects.filter(source=source, health="blocked").values_list("pk", flat=True))
+    repaired = {result["session"] for result in batch.results if result["outcome"] == "repaired"}
+    assert (preview.freed, preview.still_blocked) == (len(ids - blocked), len(blocked & repaired))
+    assert preview.repairable == batch.repaired
+    if safety == "safe":
+        told = "3 will go on again, 2 get better and stay blocked, 1 that goes on gets better, 3 are left alone"
+        assert preview.sentence == f"9 sessions: {told}"
 
 
 def test_options_that_leave_a_finding_alone_say_so(source: Source) -> None:
@@ -68,7 +90,7 @@ def test_options_that_leave_a_finding_alone_say_so(source: Source) -> None:
 
     assert preview.repairable == 0
     assert {line.why for line in preview.rules} == {"not chosen"}
-    assert ("What was found in it is left alone by these options", 4) in [(s.why, s.sessions) for s in preview.skipped]
+    assert ("What was found is left alone by these options", 4) in [(s.why, s.sessions) for s in preview.skipped]
 
 
 def test_a_batch_repairs_what_it_can_and_one_undo_brings_every_byte_back(source: Source, path: Path) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import QueryDict
 from django.test import Client
+from django.utils import timezone
 
 from sessions_app.models import RepairBatch, Session, Source
+from sessions_app.web.batches import batch_lines
+from sessions_app.web.jobs import pace
 from tests.factories.people import folded
 
 from .store import dump
@@ -136,7 +141,60 @@ def test_what_failed_or_was_repaired_is_listed_before_what_had_nothing(visitor: 
     preview = visitor.get(asked["location"]).content.decode()
     started = visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))["location"]
 
-    outcomes = re.findall(r"<td>\s*(failed|skipped|repaired|nothing)\b", visitor.get(started).content.decode())
+    batch = RepairBatch.objects.get()
+    batch.results[-1]["outcome"] = "failed"
+    Session.objects.filter(pk=batch.results[1]["session"]).update(health="blocked")
+    lines = batch_lines(batch, 100)
 
-    assert "nothing" in outcomes
-    assert outcomes == sorted(outcomes, key=("failed", "skipped", "repaired", "nothing").index)
+    assert [line.look.word for line in lines] == ["Failed", *["Repaired"] * 4, "Nothing to do"]
+    assert lines[1].now is not None and lines[1].now.word == "Blocked"
+    assert "Nothing to do" in visitor.get(started).content.decode()
+
+
+def test_the_page_speaks_of_rules_by_name_and_of_places_in_words(visitor: Client, source: Source) -> None:
+    page = visitor.get("/bulk/?health=blocked").content.decode()
+    said = re.sub(r"<[^>]*>", " ", re.sub(r'<div class="diff-box".*?</div>', "", page, flags=re.DOTALL))
+
+    assert "4 sessions: 4 will go on again" in said
+    assert "Calls of one message that share an id" in said
+    assert "duplicate-call-id-in-message" not in said
+    assert not re.search(r"(?:prt|msg)_\w", said)
+    assert 'href="/sessions/?health=blocked">Back to the list' in folded(page)
+
+
+@pytest.mark.parametrize(
+    ("since", "done", "seconds", "words"),
+    [
+        ("", 10, 60, ""),
+        ("0@0", 40, 2, ""),
+        ("0@0", 0, 60, ""),
+        ("0@0", 100, 60, ""),
+        ("0@0", 40, 10, "4 a second, less than a minute left"),
+        ("10@0", 40, 60, "30 a minute, about 2 min left"),
+        ("90@0", 40, 60, ""),
+        ("x@y", 40, 60, ""),
+    ],
+)
+def test_a_pace_is_told_once_it_is_known_from_what_the_page_saw(
+    since: str, done: int, seconds: int, words: str
+) -> None:
+    told = pace(QueryDict(f"since={since}"), done, 100, datetime.fromtimestamp(seconds, tz=UTC))
+
+    assert told.words == words
+    assert told.since == (since if words or since == "0@0" else f"{done}@{seconds * 1000}")
+
+
+def test_a_batch_that_runs_tells_how_far_it_is_and_asks_on_from_where_the_page_began(
+    visitor: Client, source: Source
+) -> None:
+    batch = RepairBatch.objects.create(state="running", total=900, done=30, repaired=20, created_at=timezone.now())
+    address = f"/bulk/{batch.public_id}/"
+
+    first = visitor.get(address).content.decode()
+    begun = int(timezone.now().timestamp() * 1000) - 10_000
+    later = visitor.get(f"{address}?since=0@{begun}").content.decode()
+
+    assert re.search(rf'hx-get="{address}\?since=30%40\d+"', folded(first))
+    assert "30 of 900 sessions" in folded(first)
+    assert "3 a second, about 5 min left" in later
+    assert f"since=0%40{begun}" in later

@@ -90,7 +90,7 @@ def test_the_page_takes_it_and_says_it(source: Source, client: Client, alice: An
     assert "did you mean video" in refused.content.decode()
     assert "text,pdf" in taken.content.decode()
     page = client.get(f"/sessions/{session().pk}/payload/", follow=True).content.decode()
-    assert "reads text, pdf, as the source’s setting says" in " ".join(page.split())
+    assert "reads text, pdf, as the store’s setting says" in " ".join(page.split())
 
 
 def test_the_api_takes_it_and_says_it(source: Source, client: Client, alice: Any) -> None:

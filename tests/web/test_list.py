@@ -44,12 +44,13 @@ def test_the_worst_come_first_and_then_the_newest(alice: Client, several: Source
 
 
 def test_a_filter_is_said_in_words_and_each_condition_can_be_dropped(alice: Client, several: Source) -> None:
-    page = alice.get("/sessions/?health=blocked&q=blocked+1").html
+    page = alice.get("/sessions/?health=blocked&q=blocked+1&repaired=no").html
 
     assert titles(page) == ["blocked 1"]
     assert "matching “blocked 1”" in page
-    assert 'href="?health=blocked"' in page
-    assert 'aria-label="Remove: matching “blocked 1”"' in page
+    assert 'href="?q=blocked+1&amp;health=blocked" aria-label="Remove: never repaired"' in page
+    assert 'aria-label="Remove: matching' not in page, "that stands in the field beside it"
+    assert re.search(r'<input id="q"[^>]*value="blocked 1"', page)
 
 
 def test_what_a_filter_does_not_understand_is_said_and_not_applied(alice: Client, several: Source) -> None:
@@ -73,10 +74,14 @@ def test_empty_fields_of_the_form_leave_the_address(alice: Client, several: Sour
 
 
 def test_a_live_filter_brings_its_counts_and_conditions_along(alice: Client, several: Source) -> None:
-    live = alice.get("/sessions/?q=blocked", headers={"HX-Request": "true", "HX-Target": "session-list"}).html
+    asking = {"HX-Request": "true", "HX-Target": "session-list"}
+    live = alice.get("/sessions/?q=blocked&repaired=no", headers=asking).html
     assert re.search(r'id="list-head" class="list-head" hx-swap-oob="true"', live)
     assert re.search(r"Blocked <strong>2</strong>", live)
-    assert "matching “blocked”" in live.split('id="chips"')[1]
+    assert "never repaired" in live.split('id="chips"')[1]
+    dropped = alice.get("/sessions/", headers=asking).html
+    assert re.search(r"All <strong>4</strong>", dropped)
+    assert "never repaired" not in dropped.split('id="chips"')[1]
 
 
 def test_no_match_says_which_condition_to_drop(alice: Client, several: Source) -> None:
@@ -214,6 +219,16 @@ def test_every_condition_is_one_that_the_database_can_answer(alice: Client, bloc
     assert len(found) == (0 if query in matches else 1)
     wanted, every = SessionFilter.from_query(QueryDict(query)), Session.objects.all()
     assert list(wanted.apply(every, many=True)) == list(wanted.apply(every))
+
+
+def test_a_tools_name_and_an_error_text_find_their_sessions(alice: Client, blocked: Session) -> None:
+    factories.session(blocked.source, "ses_other", title="another", search="another")
+
+    for words in ("bash", "BASH", "functions"):
+        assert titles(alice.get("/sessions/", {"said": words}).html) == [blocked.title]
+    assert titles(alice.get("/sessions/?said=nothing+holds+this").html) == []
+    assert titles(alice.get("/sessions/?said=%21%21").html) == [], "no word is no session, never all"
+    assert 'href="?said=bash&amp;health=blocked"' in alice.get("/sessions/?q=bash&health=blocked").html
 
 
 @pytest.mark.parametrize("sort", ["health", "-title", "updated"])

@@ -83,7 +83,7 @@ def test_a_sub_agent_stands_at_the_call_that_started_it_with_its_health(alice: C
 
     page = alice.get(f"/sessions/{session.pk}/").html
 
-    assert "is not in this source" in before
+    assert "is not in this store" in before
     card = page.split("Sub-agent session</strong>")[1].split("</div>")[0]
     assert "Blocked" in card
     assert f'href="/sessions/{child.pk}/">the helper' in card

@@ -139,7 +139,7 @@ def test_every_column_has_its_cell(alice: Client, listed: Session) -> None:
     page = alice.get("/sessions/").html
     row = page.split("<tbody")[1].split("</tr>")[0]
 
-    assert row.count("<td") == 3 + len(COLUMNS)
+    assert row.count("<td") == 4 + len(COLUMNS)
     assert heads(page)[3:] == [word for word, _, _ in COLUMNS.values()]
 
 

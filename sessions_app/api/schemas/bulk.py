@@ -56,7 +56,9 @@ class BulkPreviewOut(Schema):
 
     words: str
     total: int
-    repairable: int
+    repairable: int = Field(description="sessions that would be changed")
+    freed: int = Field(description="of these, blocked ones that can go on after")
+    still_blocked: int = Field(description="of these, blocked ones that something else still blocks")
     unjudged: int
     rules: list[RuleLineOut]
     skipped: list[SkipOut]

@@ -41,10 +41,11 @@ class Command(declared.BulkRepair, SutureCommand):
                 for line in preview.rules
             ]
             skipped = [{"why": skip.why, "sessions": skip.sessions} for skip in preview.skipped]
-            numbers = {"total": preview.total, "repairable": preview.repairable, "unjudged": preview.unjudged}
+            names = ("total", "repairable", "freed", "still_blocked", "unjudged")
+            numbers = {name: getattr(preview, name) for name in names}
             self.result({**numbers, "rules": rules, "skipped": skipped})
             return 0
-        self.tell(f"{preview.words}: {preview.repairable} of {preview.total} sessions would be repaired.")
+        self.tell(f"{preview.words}. {preview.sentence}.")
         planned = [
             (str(line.sessions), line.rule, "repaired" if line.taken else f"left alone, {line.why}")
             for line in preview.rules

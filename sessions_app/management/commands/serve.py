@@ -29,8 +29,8 @@ from sessions_app.services.access import (
     local_user_ensure,
     login_link_create,
 )
+from sessions_app.services.attaching import path_attach
 from sessions_app.services.database import database_prepare
-from sessions_app.services.importing import source_attach
 from sessions_app.services.repair.recover import repairs_recover
 from sessions_app.services.uploading import samples_attach
 from sessions_app.stopping import stop
@@ -142,10 +142,13 @@ class Command(declared.Serve, SutureCommand):
             )
 
     def _attached(self, path: Path) -> None:
-        source, job = source_attach(path=path, actor="command", now=timezone.now(), face="command")
-        tasks.job_enqueue(job)
-        more = " and more" if source.state == Source.State.LISTING else ""
-        self.tell(f"{source.path}: {source.sessions_total} sessions{more}")
+        attached = path_attach(path=path, actor="command", now=timezone.now(), face="command")
+        for source, job in attached.sources:
+            tasks.job_enqueue(job)
+            more = " and more" if source.state == Source.State.LISTING else ""
+            self.tell(f"{source.path}: {source.sessions_total} sessions{more}")
+        for words in attached.passed_over:
+            self.say(f"Passed over: {words}")
 
     def _welcome(self, served: Served) -> str:
         """Tell where it is; gives what to open: on loopback a link that signs in, else the address."""

@@ -59,7 +59,7 @@ def source_adopt(
     with refusing(), source.open_store() as given, into.open_store() as target:
         outcomes = adopt(source=given, target=target, session_ids=session_ids, actor=actor, now=now, dry_run=dry_run)
     if source.pk == into.pk and not outcomes:
-        raise RepairRefused("nothing", "There is no session of which only events are left; choose another source.")
+        raise RepairRefused("nothing", "There is no session of which only events are left; choose another store.")
     brought = [one for one in outcomes if one.outcome == "adopted"]
     if not brought:
         return outcomes, None

@@ -41,6 +41,12 @@ class Sizes:
     sampled: bool = False
 
 
+def free_bytes(store: SqliteStore) -> int:
+    """Bytes of pages that hold nothing."""
+    (page,), (free,) = (store.query(f"PRAGMA {name}")[0] for name in ("page_size", "freelist_count"))
+    return int(page) * int(free)
+
+
 _MEASURED = 256 * 1024**2
 """The largest file whose event log is read to the end to be measured."""
 _SAMPLE = 2_000
@@ -50,9 +56,8 @@ _SAMPLE = 2_000
 def sizes(store: SqliteStore) -> Sizes:
     """The sizes, in a second or so for any file."""
     with store.snapshot():
-        (page,), (pages,), (free,) = (
-            store.query(f"PRAGMA {name}")[0] for name in ("page_size", "page_count", "freelist_count")
-        )
+        (page,), (pages,) = (store.query(f"PRAGMA {name}")[0] for name in ("page_size", "page_count"))
+        free = free_bytes(store)
         rows = _count(store, "event")
         sampled = rows > _SAMPLE and page * pages > _MEASURED
         each = "SELECT length(CAST(data AS BLOB)) AS size FROM event"
@@ -62,7 +67,7 @@ def sizes(store: SqliteStore) -> Sizes:
             held = rows * _average(store, each)
         else:
             held = int(store.query(f"SELECT coalesce(sum(size), 0) FROM ({each})")[0][0])
-    return Sizes(page * pages, held, rows, page * free, sampled)
+    return Sizes(page * pages, held, rows, free, sampled)
 
 
 def _average(store: SqliteStore, each: str) -> int:

@@ -116,6 +116,13 @@ def query(*place: str, **pairs: Any) -> str:
 
 
 @register.simple_tag
+def query_more(base: str, **pairs: Any) -> str:
+    """A query string at hand, with these pairs too."""
+    more = address(pairs).removeprefix("?")
+    return f"?{base}{'&' if base and more else ''}{more}" if base or more else ""
+
+
+@register.simple_tag
 def step(fault: Fault, list_query: str) -> SafeString:
     """The attributes of a link to a fault: its page, of which htmx fetches what changes."""
     pairs = {"fault": fault.number, "list": list_query}
@@ -256,8 +263,8 @@ def check(name: str, value: str, words: str, *, css: str = "", **attributes: Any
 
 @register.simple_tag
 def ticked(name: str, value: str, words: str, chosen: Collection[str], css: str = "") -> SafeString:
-    """One of several boxes, ticked where it is among the chosen."""
-    return check(name, value, words, css=css, checked=value in chosen)
+    """One of several boxes, ticked where it is among the chosen. By its id it keeps the focus when it is swapped."""
+    return check(name, value, words, css=css, id=f"{name}-{value}", checked=value in chosen)
 
 
 @register.simple_tag

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any
 
 from django import template
@@ -13,6 +14,8 @@ from sessions_app.web.markup import format_html, format_html_join
 from sessions_app.web.text import highlighted, masked_html, plain
 
 register = template.Library()
+
+_SPACES = re.compile(r"\s+")
 
 _ADOPTED = {"would-adopt": "would be brought in", "adopted": "brought in", "there": "there already"}
 
@@ -144,6 +147,12 @@ def ticked(text: str) -> SafeString:
 def json_code(value: Any) -> SafeString:
     """Stored JSON as highlighted code (classes only), escaped, secrets masked."""
     return highlighted(str(value))
+
+
+@register.simple_block_tag
+def tight(content: str) -> SafeString:
+    """Markup whose white space is folded: a long table is a fifth smaller."""
+    return SafeString(_SPACES.sub(" ", content))
 
 
 @register.filter

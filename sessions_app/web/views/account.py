@@ -17,7 +17,7 @@ from sessions_app.domain.rules import REGISTRY
 from sessions_app.ruletexts import rule_texts
 from sessions_app.services.access import LoginLinkRefused, login_link_use
 from sessions_app.web.columns import chosen_columns
-from sessions_app.web.context import SHORTCUTS, THEMES
+from sessions_app.web.context import ROWS, SHORTCUTS, THEMES
 from sessions_app.web.helpwords import KEYS, WORDS
 from sessions_app.web.http import HtmxRequest, back_to, clock, wants_partial
 from sessions_app.web.present import SEVERITY
@@ -50,11 +50,11 @@ def login_link(request: HtmxRequest, token: str) -> HttpResponse:
 
 @require_POST
 def preferences(request: HtmxRequest) -> HttpResponse:
-    """Theme, shortcuts and columns live in cookies, so that the server renders them and nothing flashes."""
+    """Theme, shortcuts, rows and columns live in cookies, so that the server renders them and nothing flashes."""
     response = back_to(request, "sessions_app:sessions")
     chosen = {
         name: request.POST[name]
-        for name, choices in (("theme", THEMES), ("shortcuts", SHORTCUTS))
+        for name, choices in (("theme", THEMES), ("shortcuts", SHORTCUTS), ("rows", ROWS))
         if request.POST.get(name) in choices
     }
     if "columns" in request.POST:

@@ -31,16 +31,13 @@ from sessions_app.services.bulk import (
 )
 from sessions_app.services.bulkpreview import bulk_preview
 from sessions_app.tasks import job_enqueue
+from sessions_app.web.batches import batch_lines, batch_outcome
 from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock
-from sessions_app.web.jobs import nobody_works
+from sessions_app.web.jobs import STOP_POLLING, nobody_works, pace
 
-STOP_POLLING = 286
-"""htmx's word for: do not ask again."""
 SHOWN_RESULTS = 100
 _OWN = ("selection", "preset", "only", "safety", "stop", "force", "reason", "csrfmiddlewaretoken", "page", "view")
 """Names in the address and the forms that are no conditions."""
-_TELLING = ("failed", "skipped", "repaired", "nothing")
-"""Outcomes in the order of what has to be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +63,11 @@ def bulk(request: HtmxRequest) -> HttpResponseBase:
         "section": "repairs",
         "preview": preview,
         "options": wish,
-        "stop_on_failure": bool(request.GET.get("stop")),
-        "presets": PRESETS,
+        "stop": bool(request.GET.get("stop")),
         "base": _carried(request.GET, ()),
         "carried": _carried(request.GET, ("only", "safety", "stop", "force")),
-        "rules": tuple(dict.fromkeys(line.rule for line in preview.rules)),
+        "rules": tuple({line.rule: line.title for line in preview.rules}.items()),
+        "back": _list_of(selection),
     }
     return render(request, "bulk/preview.html", context)
 
@@ -99,19 +96,29 @@ def start(request: HtmxRequest) -> HttpResponseBase:
 def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
     """Progress and result; htmx asks for the progress alone, once a second, until it is finished."""
     found = _batch(number)
-    results = sorted(found.results, key=lambda result: _TELLING.index(result["outcome"]))
+    standing = applied_count(found)
+    undoing = found.state == RepairBatch.State.UNDOING
+    done, total = (found.repaired - standing, found.repaired) if undoing else (found.done, found.total)
     context = {
         "section": "repairs",
         "batch": found,
         "active": found.active,
         "nobody": found.active and nobody_works(clock()),
-        "percent": found.percent,
-        "to_undo": applied_count(found),
-        "troubles": [result for result in found.results if result["outcome"] == "failed"][:SHOWN_RESULTS],
-        "still_blocked": 0 if found.active else still_blocked_count(found),
-        "results": results[:SHOWN_RESULTS],
-        "more": max(0, len(results) - SHOWN_RESULTS),
+        "going": {
+            "undoing": undoing,
+            "done": max(0, done),
+            "total": total,
+            "percent": min(100, 100 * max(0, done) // total) if total else 0,
+            "pace": pace(request.GET, max(0, done), total, clock()),
+        },
     }
+    if not found.active:
+        blocked, may_repair = still_blocked_count(found), request.user.has_perm(REPAIR)
+        context |= {
+            "outcome": batch_outcome(found, standing=standing, blocked=blocked, may_repair=may_repair),
+            "lines": batch_lines(found, SHOWN_RESULTS),
+            "more": max(0, len(found.results) - SHOWN_RESULTS),
+        }
     if request.htmx and request.htmx.target == "progress":
         template = "bulk/batch.html#progress"
         return render(request, template, context, status=200 if found.active else STOP_POLLING)
@@ -178,6 +185,12 @@ def _back(request: HtmxRequest, words: str) -> HttpResponse:
     """To the list, with what cannot be done."""
     messages.warning(request, words, extra_tags="risk")
     return redirect("sessions_app:sessions")
+
+
+def _list_of(selection: Selection) -> str:
+    """The list that was come from."""
+    query = selection.filter.to_query() if selection.filter else ""
+    return reverse("sessions_app:sessions") + (f"?{query}" if query else "")
 
 
 def _going(batch: RepairBatch) -> HttpResponse:

@@ -29,6 +29,7 @@ from sessions_app.web.columns import COLUMNS, chosen_columns, column_heads, read
 from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, page_number, wants_partial, whole
 from sessions_app.web.listrows import listed_rows
 from sessions_app.web.listtabs import list_tabs
+from sessions_app.web.news import news, seen
 from sessions_app.web.outcome import Outcome, repair_outcome
 from sessions_app.web.pager import numbered_pager
 from sessions_app.web.peek import peek
@@ -68,11 +69,48 @@ def sessions(request: HtmxRequest) -> HttpResponseBase:
         chips = render_to_string("sessions/_list_chips.html", beside, request)
         response = render(request, "sessions/list.html#session-list", context)
         response.content += (head + chips).encode()
-        response["HX-Push-Url"] = _without(request.GET, empty)
+        address = _without(request.GET, empty)
+        if address != request.htmx.current_url_abs_path:
+            response["HX-Push-Url"] = address
     else:
         response = render(request, "sessions/list.html", context, status=422 if wanted.faults else 200)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+@require_GET
+@allowed(VIEW)
+def list_news(request: HtmxRequest) -> HttpResponseBase:
+    """What became new in a list that was left open: 204 where nothing did, else its line and the counts of the pills.
+    ``told`` is what its line says already."""
+    own = ("page", "view", "peek", "outcome", "seen", "told")
+    wanted = SessionFilter.from_query(request.GET, also=own)
+    found = session_page(wanted, page_number(request.GET))
+    before = request.GET.get("seen", "")[:4000]
+    words = news(before, found)
+    if words == request.GET.get("told", ""):
+        return HttpResponse(status=204)
+    asked = request.GET.copy()
+    for name in ("seen", "told", "outcome"):
+        asked.pop(name, None)
+    tail = list_tabs(wanted, views_for(request.user.pk), request.GET.get("view", "")).tail
+    context = {
+        "news": {"words": words, "seen": before, "query": asked.urlencode()},
+        "head": _pills(wanted, {one.health: one.count for one in found.tally}, tail),
+    }
+    return render(request, "sessions/_news.html", context | {"oob": True})
+
+
+def _pills(wanted: SessionFilter, tally: Mapping[str, int], tail: str) -> dict[str, Any]:
+    """The counts beside the heading."""
+    return {
+        "pills": health_pills(tally, reverse("sessions_app:sessions"), wanted, tail),
+        "all": {
+            "count": sum(tally.values()),
+            "url": f"{reverse('sessions_app:sessions')}?{wanted.to_query(health=None)}{tail}",
+            "current": not wanted["health"],
+        },
+    }
 
 
 def _without(given: QueryDict, names: list[str]) -> str:
@@ -100,19 +138,13 @@ def _list(request: HtmxRequest, wanted: SessionFilter, found: SessionPage, tail:
     return {
         "section": "sessions",
         "filter": wanted,
+        "said_url": f"?{wanted.to_query(q=None, said=wanted['q'])}" if wanted["q"] else "",
         "page": page,
-        "head": {
-            "pills": health_pills(tally, "", wanted, tail),
-            "all": {
-                "count": sum(tally.values()),
-                "url": f"?{wanted.to_query(health=None)}{tail}",
-                "current": not wanted["health"],
-            },
-            "query": query,
-            "bulk": _bulk(wanted, found, query) if request.user.has_perm(REPAIR) else None,
-        },
+        "head": _pills(wanted, tally, tail)
+        | {"query": query, "bulk": _bulk(wanted, found, query) if request.user.has_perm(REPAIR) else None},
+        "news": {"words": "", "seen": seen(found), "query": paged},
         "controls": controls,
-        "terms": [Chip(term.words, f"?{term.without}{tail}") for term in terms if term.name != "health"],
+        "terms": [Chip(term.words, f"?{term.without}{tail}") for term in terms if term.name not in ("health", "q")],
         "narrowest": _narrowest(terms) if not page.total else None,
         "may_repair": request.user.has_perm(REPAIR),
         "nothing_at_all": not page.total and not wanted.restricts and not Source.objects.exists(),

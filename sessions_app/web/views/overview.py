@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -19,6 +19,7 @@ from sessions_app.web.addresses import address
 from sessions_app.web.daychart import day_chart
 from sessions_app.web.http import REPAIR, SOURCES, VIEW, HtmxRequest, allowed, clock
 from sessions_app.web.pills import health_pills
+from sessions_app.web.standing import standing, ways_out
 
 KINDS_SHOWN = 9
 STORES_SHOWN = 7
@@ -53,7 +54,8 @@ def front(request: HtmxRequest) -> HttpResponseBase:
         "section": "overview",
         "nothing_at_all": not stores and not found.total,
         "found": found,
-        "heading": _heading(found),
+        "heading": standing(found.health),
+        "ways_out": ways_out(asdict(found.freed)),
         "pills": health_pills(found.health, reverse("sessions_app:sessions")),
         "slices": list(_slices(found)),
         "safe_url": _bulk(health="blocked", fate="safe") if repairs and found.freed.safe else "",
@@ -68,16 +70,6 @@ def front(request: HtmxRequest) -> HttpResponseBase:
         "may_add": request.user.has_perm(SOURCES),
     }
     return render(request, "overview/overview.html", context)
-
-
-def _heading(found: Overview) -> str:
-    if not found.total:
-        return "No sessions yet"
-    if found.blocked:
-        return f"{found.blocked:,} of {present.counted(found.total, 'session')} cannot go on"
-    if found.health["not-scanned"]:
-        return f"{found.health['not-scanned']:,} of {present.counted(found.total, 'session')} not scanned yet"
-    return f"All {present.counted(found.total, 'session')} can go on" if found.total > 1 else "The session can go on"
 
 
 def _bulk(**wanted: str) -> str:

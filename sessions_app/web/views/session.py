@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
@@ -22,7 +22,17 @@ from sessions_app.selectors.timeline import Fault, Outline, Window, session_outl
 from sessions_app.services.reading import session_refresh
 from sessions_app.services.scanning import session_scan
 from sessions_app.web.addresses import address
-from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, clock, load_session, wants_partial, whole
+from sessions_app.web.http import (
+    REPAIR,
+    VIEW,
+    HtmxRequest,
+    allowed,
+    back_to,
+    clock,
+    load_session,
+    wants_partial,
+    whole,
+)
 from sessions_app.web.orders import ORDERS, order_context, order_segments
 from sessions_app.web.outcome import Outcome, repair_outcome
 from sessions_app.web.present import counted
@@ -232,4 +242,4 @@ def scan(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     session_refresh(session=session, now=clock(), force=True)
     session.refresh_from_db()
     session_scan(session=session, now=clock(), force=True)
-    return redirect("sessions_app:session", session_id)
+    return back_to(request, "sessions_app:session", session_id)

@@ -15,9 +15,11 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from sessions_app import stores, tasks
 from sessions_app.models import ImportJob, Session, Source, SourceProblem
-from sessions_app.selectors.sources import source_found_paths, source_rows
+from sessions_app.selectors.filters import SessionFilter
+from sessions_app.selectors.sources import source_found_paths, source_rows, source_standing
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
+from sessions_app.services.attaching import path_attach
 from sessions_app.services.handback.handing import WORDS
 from sessions_app.services.handback.storewide import stuck_count, whole_forms_of
 from sessions_app.services.uploading import source_upload
@@ -34,9 +36,14 @@ from sessions_app.web.http import (
     page_number,
     page_rows,
 )
-from sessions_app.web.jobs import nobody_works
+from sessions_app.web.jobs import nobody_works, pace
 from sessions_app.web.pager import step_pager
+from sessions_app.web.pills import health_pills
+from sessions_app.web.present import counted
+from sessions_app.web.standing import standing, ways_out
 
+_LOOKING = 0.5
+"""Seconds for what the files of the list hold."""
 LATE = timedelta(seconds=30)
 """A job that nobody has worked on for so long is said to wait."""
 
@@ -48,7 +55,7 @@ def sources(request: HtmxRequest) -> HttpResponseBase:
 
 
 def _page(request: HtmxRequest, **more: object) -> dict[str, object]:
-    rows = source_rows()
+    rows = source_rows(seconds=_LOOKING)
     return {
         "section": "sources",
         "sources": rows,
@@ -64,11 +71,10 @@ def _page(request: HtmxRequest, **more: object) -> dict[str, object]:
 @require_POST
 @allowed(SOURCES)
 def attach(request: HtmxRequest) -> HttpResponseBase:
-    """Attach a path of this machine."""
+    """Attach a path of this machine: a store, or each database of a folder."""
     text = request.POST.get("path", "").strip()
     try:
-        path = attachable_path(text)
-        source, job = importing.source_attach(path=path, actor=actor(request), now=clock(), face=FACE)
+        attached = path_attach(path=attachable_path(text), actor=actor(request), now=clock(), face=FACE)
     except (AttachRefused, StoreError) as refusal:
         problem = _words(refusal)
         return render(
@@ -84,8 +90,14 @@ def attach(request: HtmxRequest) -> HttpResponseBase:
             ),
             status=422,
         )
-    tasks.job_enqueue(job)
-    return redirect("sessions_app:source", source.pk)
+    for _, job in attached.sources:
+        tasks.job_enqueue(job)
+    for words in attached.passed_over:
+        messages.warning(request, f"Passed over: {words}", extra_tags="risk")
+    if len(attached.sources) > 1:
+        messages.success(request, f"Attached {counted(len(attached.sources), 'database')} of the folder.")
+        return redirect("sessions_app:sources")
+    return redirect("sessions_app:source", attached.sources[0][0].pk)
 
 
 @require_POST
@@ -120,7 +132,7 @@ def _words(refusal: Exception) -> str:
 def _source(source_id: int) -> Source:
     found = Source.objects.filter(pk=source_id).first()
     if found is None:
-        raise Http404("There is no such source here. It may have been deleted.")
+        raise Http404("There is no such store here. It may have been deleted.")
     return found
 
 
@@ -135,14 +147,14 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
         "running": running,
         "late": job is not None and job.active and job.silence(clock()) > LATE,
         "nobody": running and nobody_works(clock()),
+        "pace": pace(request.GET, job.done + job.failed, job.total, clock()) if job else None,
+        "words": _read_words(job) if job else "",
     }
     context = {"section": "sources", "source": found, "job": job, "running": running, "state": state}
     if request.htmx and request.htmx.target == "progress":
         # At its end the whole page is new: the facts and the problems too.
         return render(request, "sources/detail.html#progress", context) if running else HttpResponseClientRefresh()
-    sessions = Session.objects.filter(source=found)
-    state["only_session"] = sessions.values_list("pk", flat=True).first() if found.sessions_total == 1 else None
-    state["blocked"] = sessions.filter(health=Session.Health.BLOCKED).count()
+    state["verdict"] = None if running else _verdict(request, found)
     problems, number = SourceProblem.objects.filter(source=found).order_by("id"), page_number(request.GET)
     context["problems"], pages = page_rows(problems, number, 50)
     context["problem_count"] = problems.count()
@@ -152,6 +164,30 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     context["exports"] = _exports(found) if may_take else []
     context["stuck"] = stuck_count(source=found)
     return render(request, "sources/detail.html", context)
+
+
+def _read_words(job: ImportJob) -> str:
+    if not (job.total or job.active):
+        return "Nothing had changed." if job.kind == ImportJob.Kind.SYNC else "It holds no session."
+    parts = f", {counted(job.parts, 'part')}" if job.parts else ""
+    return f"{job.done:,} of {counted(job.total, 'session')} read and scanned{parts}."
+
+
+def _verdict(request: HtmxRequest, found: Source) -> dict[str, Any]:
+    """How its sessions stand, and what to press."""
+    health, fates = source_standing(found.pk)
+    wanted = SessionFilter(source=found.pk)
+    to_repair = wanted.also(health=("blocked",), fate="safe").to_query()
+    only = Session.objects.filter(source=found).values_list("pk", flat=True).first() if found.sessions_total == 1 else 0
+    may_repair = bool(fates.get("safe")) and request.user.has_perm(REPAIR)
+    return {
+        "standing": standing(health),
+        "ways_out": ways_out(fates),
+        "pills": health_pills(health, reverse("sessions_app:sessions"), wanted),
+        "safe": fates.get("safe", 0),
+        "safe_url": f"{reverse('sessions_app:bulk')}?{to_repair}" if may_repair else "",
+        "only_url": reverse("sessions_app:session", args=[only]) if only else "",
+    }
 
 
 def _exports(found: Source) -> list[tuple[str, str]]:

@@ -49,7 +49,7 @@ _POINTS = 50
 def _source(source_id: int) -> Source:
     found = Source.objects.filter(pk=source_id).first()
     if found is None:
-        raise Http404("There is no such source here. It may have been deleted.")
+        raise Http404("There is no such store here. It may have been deleted.")
     return found
 
 
@@ -135,7 +135,7 @@ def adopt(request: HtmxRequest, source_id: int) -> HttpResponseBase:
     query = request.POST if request.method == "POST" else request.GET
     into = Source.objects.filter(pk=whole(query.get("into")) or 0).first()
     if into is None:
-        return _page(request, source, 422, failed="Choose the source to bring them into.")
+        return _page(request, source, 422, failed="Choose the store to bring them into.")
     ids = query.getlist("session")[:10_000]
     try:
         outcomes, job = source_adopt(
