@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from .model import (
     CompactionPart,
@@ -19,6 +20,7 @@ from .model import (
     TextPart,
     ToolPart,
 )
+from .repair import Operation
 from .rules.finding import Finding
 
 LONGEST_TOOL = 24
@@ -72,6 +74,11 @@ class Places:
             number, turn = self._turn_of[stored_id]
             self._named.update(_names(turn, number))
         return self._named.get(stored_id) or self._outside.get(stored_id)
+
+    def named_in(self, *texts: str) -> dict[str, str]:
+        """The place of every stored id that stands in the texts."""
+        ids = dict.fromkeys(stored_id for text in texts for stored_id in _ID.findall(text))
+        return {stored_id: str(place) for stored_id in ids if (place := self.of(stored_id))}
 
     def tool(self, stored_id: str) -> str | None:
         """The tool of a call's part; None where the id is none's."""
@@ -156,11 +163,38 @@ def told(session: Session, findings: Sequence[Finding], lines: Mapping[str, str]
 
 def _told(finding: Finding, line: str, known: Places) -> Told:
     at = [*finding.parts, *finding.messages][:NAMED]
-    words = " ".join((finding.summary, *(choice.label for choice in finding.choices)))
-    ids = dict.fromkeys((*at, *_ID.findall(words)))
-    names = {stored: str(place) for stored in ids if (place := known.of(stored))}
+    names = {stored: str(place) for stored in at if (place := known.of(stored))}
+    names |= known.named_in(finding.summary, *(choice.label for choice in finding.choices))
     tools = [tool for part in finding.parts if (tool := known.tool(part)) is not None]
     return Told(filled(line, tools), next((names[stored] for stored in at if stored in names), ""), names)
+
+
+_DONE: Final = {"replace": "changed", "delete": "removed", "insert": "added"}
+_SUBJECTS: Final = {
+    "session": "the session's row",
+    "input": "a waiting prompt",
+    "sequence": "the count of events",
+    "epoch": "the context's beginning",
+}
+DONE: Final = 3
+"""Places of a repair that are said."""
+
+
+def done(session: Session, operations: Sequence[Operation]) -> str:
+    """What operations do to a session, in words: "bash call 2, turn 1 removed"; "" where they are none."""
+    known = Places(session) if operations else None
+    each = list(dict.fromkeys(_done(one, known) for one in operations)) if known else []
+    more = [f"and {len(each) - DONE:,} more"] if len(each) > DONE else []
+    return "; ".join((*each[:DONE], *more))
+
+
+def _done(operation: Operation, known: Places) -> str:
+    made = operation.action == "insert" and operation.subject in ("part", "message")
+    place = known.of(operation.message_id if made else operation.part_id or operation.message_id)
+    if made:
+        return f"a {operation.subject} added" + (f" at {place}" if place else "")
+    name = str(place) if place else _SUBJECTS.get(operation.subject, f"a {operation.subject}")
+    return f"{name} {_DONE[operation.action]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,11 +163,11 @@ def _same(line: str) -> Line:
     return Line("same", line, line)
 
 
-def row_change_diff(change: RowChange) -> Diff:
-    """One stored row, laid out a column a line with its JSON opened."""
+def row_change_diff(change: RowChange, place: str = "") -> Diff:
+    """One stored row, laid out a column a line with its JSON opened; ``place`` says where it is."""
     key = " ".join(str(value) for value in change.key.values())
     what = "removed" if change.after is None else "added" if change.before is None else "changed"
-    return text_diff(f"{change.table} {key}", what, row_lines(change.before), row_lines(change.after))
+    return text_diff(place or f"{change.table} {key}", what, row_lines(change.before), row_lines(change.after))
 
 
 def row_lines(row: Row | None) -> list[str]:

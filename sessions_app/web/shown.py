@@ -63,16 +63,13 @@ def _loaders(session: Session, window: Window, table: str, listed: str) -> tuple
 @dataclass(frozen=True, slots=True)
 class Steps:
     """Where the stepper goes from ``fault``. It steps through what is serious, or through the notes where a note is
-    shown. ``state`` is that of the outline."""
+    shown."""
 
     fault: Fault | None
-    state: str
-    notes: int
     total: int
     number: int
     previous: Fault | None
     next: Fault | None
-    blocking: Fault | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +94,15 @@ class Shown:
     def start(self) -> int:
         """The index of the first part."""
         return self.window.start
+
+    @property
+    def single(self) -> bool:
+        """One turn needs no index and no rail."""
+        return len(self.outline.turns) == 1
+
+    @property
+    def css(self) -> str:
+        return "timeline-single" if self.single else "" if self.outline.faults else "timeline-calm"
 
 
 def shown_window(session: Session, outline: Outline, window: Window, table: str, listed: str = "") -> Shown:
@@ -129,11 +135,8 @@ def _steps(outline: Outline, fault: Fault | None) -> Steps:
     at = group.index(fault) if fault is not None else -1
     return Steps(
         fault=fault,
-        state=outline.state,
-        notes=len(outline.notes),
         total=len(group),
         number=at + 1,
         previous=group[at - 1] if at > 0 else None,
         next=group[at + 1] if at + 1 < len(group) else None,
-        blocking=next((item for item in group[at + 1 :] if item.severity == "blocked"), None),
     )

@@ -18,7 +18,7 @@ from sessions_app.models import ImportJob, Session, Source, SourceProblem
 from sessions_app.selectors.sources import source_found_paths, source_rows
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
-from sessions_app.services.handback.handing import WORDS
+from sessions_app.services.handback.forms import HANDBACK
 from sessions_app.services.handback.storewide import stuck_count, whole_forms_of
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
@@ -156,7 +156,7 @@ def source(request: HtmxRequest, source_id: int) -> HttpResponseBase:
 
 def _exports(found: Source) -> list[tuple[str, str]]:
     address = reverse("api:source_export", args=[found.pk])
-    return [(WORDS[form], f"{address}?as={form}") for form in whole_forms_of(found.kind)]
+    return [(HANDBACK[form].title, f"{address}?as={form}") for form in whole_forms_of(found.kind)]
 
 
 @require_POST
