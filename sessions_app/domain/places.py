@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .model import (
-    CompactionPart,
-    FilePart,
-    Message,
-    Part,
-    ReasoningPart,
-    Session,
-    StepFinishPart,
-    StepStartPart,
-    TextPart,
-    ToolPart,
-)
+from .model import Message, Part, Session, TextPart, ToolPart
 from .repair import Operation
 from .rules.finding import Finding
 
@@ -28,14 +17,7 @@ LONGEST_TOOL = 24
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_#-]{3,}")
 _CALL = re.compile(r"(?:call|toolu|tooluse|fc|chatcmpl-tool)[_-][A-Za-z0-9_-]{14,}\Z")
 _COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-_KINDS: tuple[tuple[type[Part], str], ...] = (
-    (ReasoningPart, "thinking"),
-    (FilePart, "file"),
-    (CompactionPart, "compaction"),
-    (StepStartPart, "step start"),
-    (StepFinishPart, "step end"),
-    (TextPart, "text"),
-)
+_KINDS = {"reasoning": "thinking", "step-finish": "step end"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,25 +88,36 @@ def _begins(message: Message) -> bool:
 
 def _names(turn: Sequence[Message], number: int) -> Iterator[tuple[str, Place]]:
     """Every message and part of a turn; a name that stands more than once in it gets a number."""
-    named = [(message.id, _role(message)) for message in turn]
+    named = [(message.id, message_called(message.kind)) for message in turn]
     named += [(part.id, _name(part)) for message in turn for part in message.parts]
-    total = Counter(name for _, name in named)
+    for stored_id, name in numbered(named):
+        yield stored_id, Place(name, number)
+
+
+def numbered(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Ids and names of one turn; a name that stands more than once gets a number."""
+    every = list(named)
+    total = Counter(name for _, name in every)
     seen: Counter[str] = Counter()
-    for stored_id, name in named:
+    for stored_id, name in every:
         seen[name] += 1
-        yield stored_id, Place(f"{name} {seen[name]}" if total[name] > 1 else name, number)
+        yield stored_id, f"{name} {seen[name]}" if total[name] > 1 else name
 
 
-def _role(message: Message) -> str:
-    if message.is_user:
-        return "user message"
-    return "answer" if message.is_assistant else message.kind.replace("-", " ") or "message"
+def message_called(kind: str) -> str:
+    """What a message is called in its turn, by its kind as it is stored."""
+    return {"user": "user message", "assistant": "answer"}.get(kind) or kind.replace("-", " ") or "message"
+
+
+def part_called(kind: str, tool: str | None = None) -> str:
+    """What a part is called, by its kind and tool as they are stored."""
+    if kind == "tool":
+        return f"{tool_name(tool or '')} call"
+    return _KINDS.get(kind) or kind.replace("-", " ") or "part"
 
 
 def _name(part: Part) -> str:
-    if isinstance(part, ToolPart):
-        return f"{tool_name(part.tool)} call"
-    return next((name for kind, name in _KINDS if isinstance(part, kind)), part.kind.replace("-", " ") or "part")
+    return part_called(part.kind, part.tool if isinstance(part, ToolPart) else None)
 
 
 def tool_name(tool: str) -> str:
@@ -195,6 +188,17 @@ def _done(operation: Operation, known: Places) -> str:
         return f"a {operation.subject} added" + (f" at {place}" if place else "")
     name = str(place) if place else _SUBJECTS.get(operation.subject, f"a {operation.subject}")
     return f"{name} {_DONE[operation.action]}"
+
+
+def near(names: Mapping[str, str], place: str) -> dict[str, str]:
+    """The places as they are said beside ``place``: without the turn where it is the same."""
+    turn = f", {turn_of(place)}"
+    return {stored_id: name.removesuffix(turn) for stored_id, name in names.items()}
+
+
+def turn_of(place: str) -> str:
+    """ "turn 7" of "bash call 2, turn 7"; all of what names no turn."""
+    return place.rpartition(", ")[2]
 
 
 @dataclass(frozen=True, slots=True)

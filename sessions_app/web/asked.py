@@ -29,7 +29,7 @@ type Values = Collection[str]
 _ANY: Values = ()
 _EVERYWHERE = ("list", "page")
 _TABLES = tuple(Message.Table.values)
-_PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "outcome"), _ANY)
+_PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "outcome", "seen"), _ANY)
 _WISH = {"finding": _ANY, "rule": REGISTRY, "safety": LEVELS}
 
 ASKED: Mapping[str, Mapping[str, Values]] = {

@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -66,6 +66,7 @@ class Diff:
     lines: tuple[Line, ...]
     cut: int
     """Lines left out at the end."""
+    heads: tuple[str, str] = ("Before", "After")
 
     @property
     def size(self) -> int:
@@ -75,6 +76,13 @@ class Diff:
 
 def text_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
     return _diff(title, what, _lines(before, after))
+
+
+def side_by_side(title: str, first: tuple[str, Any], second: tuple[str, Any]) -> Diff:
+    """Two values with their names, as JSON."""
+    (left, one), (right, other) = first, second
+    lines = _lines(_json(one).split("\n"), _json(other).split("\n"))
+    return replace(_diff(title, "changed", lines), heads=(left, right))
 
 
 def block_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.domain.places import in_words
+from sessions_app.domain.places import in_words, near, turn_of
 from sessions_app.domain.rules.lastcall import CODE
 from sessions_app.models import Verdict
 from sessions_app.ruletexts import rule_texts
@@ -65,6 +65,11 @@ class FindingCard:
     number: int
     alike: int = 0
     ignored: Ignored | None = None
+
+    @property
+    def where(self) -> str:
+        """ "turn 7": the line has said the rest."""
+        return turn_of(self.place)
 
     @property
     def anchor(self) -> str:
@@ -180,7 +185,7 @@ def _card(
         rule=fault.rule,
         line=fault.line,
         place=fault.place,
-        names=fault.names,
+        names=near(fault.names, fault.place),
         severity=present.SEVERITY.get(fault.severity, present.UNKNOWN),
         mark=present.mark(fault.rule, fault.severity),
         summary=fault.summary,

@@ -8,6 +8,7 @@ from sessions_app.web.asked import asked
 from sessions_app.web.views import (
     account,
     bulk,
+    compare,
     handback,
     history,
     ignoring,
@@ -56,6 +57,7 @@ _pages: list[URLPattern] = [
     path("sessions/<int:session_id>/scan/", session.scan, name="scan"),
     path("sessions/<int:session_id>/relink/", stores.relink, name="relink"),
     path("sessions/<int:session_id>/repair/", repairing.repair, name="repair"),
+    path("sessions/<int:session_id>/compare/", compare.compare, name="compare"),
     path("sessions/<int:session_id>/ways/", repairing.ways, name="ways"),
     path("parts/<int:part_id>/", parts.raw, name="part-raw"),
     path("sessions/<int:session_id>/ignore/", ignoring.ignore, name="finding-ignore"),

@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Any
 
 from sessions_app.domain.model import Row
-from sessions_app.domain.places import Places, in_words
+from sessions_app.domain.places import Places, in_words, near
 from sessions_app.domain.repair import RowChange
+from sessions_app.domain.rules import Finding
 from sessions_app.kept import Kept
 from sessions_app.models import Session
 from sessions_app.services.repair.bench import Bench, session_bench
@@ -122,8 +123,13 @@ def _made(bench: Bench, key: str) -> _Made:
     best = preselected(finding) if finding else ""
     places = Places(bench.decoded)
     refusal = next((way.refusal for way in found if way.refusal), "")
-    names = places.named_in(*(way.choice.label for way in found))
+    at = next((str(place) for stored in _ids(finding) if (place := places.of(stored))), "")
+    names = near(places.named_in(*(way.choice.label for way in found)), at)
     return tuple(_card(way, places, way.choice.name == best) for way in found), names, refusal
+
+
+def _ids(finding: Finding | None) -> tuple[str, ...]:
+    return (*finding.parts, *finding.messages) if finding else ()
 
 
 def _card(way: Way, places: Places, recommended: bool) -> WayCard:

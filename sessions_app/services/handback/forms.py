@@ -28,6 +28,11 @@ class HandBackForm:
     repaired: bool = True
     written_back: bool = False
 
+    @property
+    def suffix(self) -> str:
+        """ ".sql"."""
+        return f".{self.ending.rpartition('.')[2]}"
+
     def words(self, told: Outlook) -> str:
         """What is in a file of this form, as pages, commands, API and audit say it."""
         return f"{self.title}. {told.words}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sessions_app.domain import dialects
 from sessions_app.domain.model import Session
-from sessions_app.domain.places import told
+from sessions_app.domain.places import told, turn_of
 from sessions_app.domain.planning import compose
 from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
@@ -85,7 +85,7 @@ def _judged(bench: Bench, session: Session, rules: set[str], *, repaired: bool) 
         tuple(result.reasons) if result.health != "healthy" else ()
     )
     lines = {one.rule: rule_texts()[one.rule].line for one in found[:1]}
-    first = next((f"{said.line}, {said.place}".rstrip(", ") for said in told(session, found[:1], lines)), "")
+    first = next((f"{said.line}, {turn_of(said.place)}".rstrip(", ") for said in told(session, found[:1], lines)), "")
     needs = _NEEDS.get(found[0].safety, "") if found else ""
     return Outlook(result.health, tuple(sorted(rules)), left[:LEFT], repaired=repaired, first=first, needs=needs)
 

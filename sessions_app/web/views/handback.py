@@ -77,6 +77,7 @@ def handback(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     except RepairRefused as refusal:
         problem = refusal.words
     shell = session_shell(request, session_id, "handback")
+    own = str(shell["session"].target.get("protocol", ""))
     level = _level(levels, request.GET.get("level", ""), chosen)
     children = request.GET.get("children") == "yes" and bool(shell["detail"].children)
 
@@ -87,7 +88,7 @@ def handback(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     context = {
         "problem": problem,
         "choices": [
-            Choice(one, LEVELS[one.name], _state(one.after), url(one, children=children), one is level)
+            Choice(one, LEVELS[one.name], _state(one.after, own), url(one, children=children), one is level)
             for one in levels
         ],
         "chosen": level,
@@ -119,9 +120,11 @@ def _level(levels: tuple[Level, ...], asked: str, chosen: Wish | None) -> Level 
     return by_name.get("chosen") or named or by_name.get("safe") or by_name.get("stored")
 
 
-def _state(told: Outlook) -> State:
+def _state(told: Outlook, own: str = "") -> State:
+    """``own``: the protocol of the session's target."""
     look = present.HEALTH.get(told.health, present.UNKNOWN)
-    return State(look, told.state, told.first)
+    accepts = f"{present.PROVIDER.get(own, own)} accepts the next message" if own and not told.blocked else ""
+    return State(look, told.state, told.first or accepts)
 
 
 def _offers(request: HtmxRequest, session: Session, level: Level, children: bool) -> Iterator[Offer]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
@@ -87,9 +88,14 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 def _chunk(request: HtmxRequest, session: Session, table: str) -> HttpResponse:
     """The turns above or below those on the page."""
     outline = session_outline(session, table)
-    shown = shown_window(session, outline, _window(request, session, outline, None), table)
+    window, listed = _window(request, session, outline, None), listed_in(request)
+    shown = shown_window(session, outline, window, table, listed, request.GET.get("seen", "")[:40])
     shown = replace(shown, later=None) if request.htmx.target == "earlier" else replace(shown, earlier=None)
-    return render(request, "sessions/_conversation.html#chunk", {"shown": shown})
+    context = {"shown": shown, "list_query": listed}
+    status = {"page": shown.page, "outline": outline, "list_query": listed, "oob": True}
+    response = render(request, "sessions/_conversation.html#chunk", context)
+    response.content += render_to_string("sessions/_window.html", status, request).encode()
+    return response
 
 
 def _stepped(request: HtmxRequest, session: Session, outline: Outline, table: str) -> HttpResponse:
