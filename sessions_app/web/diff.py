@@ -25,6 +25,8 @@ from .text import masked, plain
 CONTEXT = 2
 LINES = 400
 """Lines of one diff that are shown."""
+OPENED = 40
+"""Lines of a gap that are shown when it is opened."""
 LINE_CHARACTERS = 2_000
 WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 WORD_LIMIT = 600
@@ -40,6 +42,17 @@ class Line:
     left: str = ""
     right: str = ""
     gap: int = 0
+    inside: tuple[Line, ...] = ()
+    """The first lines of a gap, which can be opened."""
+
+    @property
+    def unseen(self) -> int:
+        """Lines of a gap that are not shown when it is opened."""
+        return self.gap - len(self.inside)
+
+    @property
+    def size(self) -> int:
+        return 200 + len(self.left) + len(self.right) + sum(line.size for line in self.inside)
 
     @property
     def goes(self) -> bool:
@@ -71,7 +84,7 @@ class Diff:
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return 1_000 + sum(200 + len(line.left) + len(line.right) for line in self.lines)
+        return 1_000 + sum(line.size for line in self.lines)
 
 
 def text_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
@@ -100,7 +113,7 @@ def _diff(title: str, what: str, lines: Iterator[Line]) -> Diff:
 def _shown(line: Line) -> Line:
     """A line of plain texts, cleaned and escaped, with what differs marked."""
     if line.kind == "gap":
-        return line
+        return replace(line, inside=tuple(map(_shown, line.inside)))
     left, right = _clean(line.left), _clean(line.right)
     if line.kind == "changed":
         return Line(line.kind, *_words(left, right))
@@ -163,8 +176,12 @@ def _unchanged(lines: list[str], head: int, tail: int) -> Iterator[Line]:
     kept = lines if left_out <= 0 else lines[:head]
     yield from (_same(line) for line in kept)
     if left_out > 0:
-        yield Line("gap", gap=left_out)
+        yield _gap(lines[head : head + left_out])
         yield from (_same(line) for line in lines[len(lines) - tail :])
+
+
+def _gap(lines: list[str]) -> Line:
+    return Line("gap", gap=len(lines), inside=tuple(map(_same, lines[:OPENED])))
 
 
 def _same(line: str) -> Line:
@@ -207,7 +224,7 @@ def _lines(before: list[str], after: list[str]) -> Iterator[Line]:
     for group in _groups(matcher, len(before)):
         for kind, a1, a2, b1, b2 in group:
             if kind == "gap":
-                yield Line("gap", gap=a2 - a1)
+                yield _gap(before[a1:a2])
             elif kind == "equal":
                 yield from (_same(line) for line in before[a1:a2])
             else:

@@ -49,7 +49,6 @@ KEYS: tuple[Keys, ...] = (
     ),
     (
         (("n", "p"), "session: next, previous fault"),
-        (("e",), "session: next blocking fault"),
         (("a",), "apply the shown repair"),
         (("v",), "preview the shown repair"),
         (("r",), "repair all that is safe"),

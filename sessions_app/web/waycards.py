@@ -147,6 +147,8 @@ def _answer(way: Way) -> tuple[present.Look, str]:
     name = present.PROVIDER.get(way.protocol, way.protocol)
     if name and not way.accepted:
         return present.HEALTH["blocked"], f"After this {name} still refuses the next message."
+    if not way.checked:
+        return present.SEVERITY["info"], "After this nothing that can be checked here stands against the next message."
     if way.blocking:
         return present.HEALTH["blocked"], "After this it is still blocked."
     return present.HEALTH["healthy"], f"After this {name} accepts the next message." if name else ""

@@ -16,13 +16,15 @@ from .bench import Bench
 @dataclass(frozen=True, slots=True)
 class Way:
     """``protocol`` is the own target's ("" = the session names no model); ``accepted`` whether it then takes the next
-    message. ``left``: faults that would be left, ``blocking`` those of them that block. ``refusal``: why it is not done
+    message; ``checked``: that can be told, since what the provider said to the last call is seen in the request too.
+    ``left``: faults that would be left, ``blocking`` those of them that block. ``refusal``: why it is not done
     now; "" = it can be."""
 
     choice: Choice
     changes: tuple[RowChange, ...]
     protocol: str
     accepted: bool
+    checked: bool
     left: int
     blocking: int
     refusal: str = ""
@@ -56,12 +58,13 @@ def ways(bench: Bench, finding: Finding) -> Iterator[Way]:
 
 def _way(bench: Bench, choice: Choice) -> Way:
     preview, left = bench.preview, [one for one in bench.preview.findings_after if one.severity != "info"]
-    after = preview.verdict_after
+    before, after = preview.verdict_before, preview.verdict_after
     return Way(
         choice,
         bench.plan.changes,
         protocol=str(after.target.protocol) if after else "",
         accepted=bool(preview.accepted_after),
+        checked=not (preview.refused_before and before and before.accepted),
         left=len(left),
         blocking=sum(one.severity == "blocked" for one in left),
         refusal=bench.refusal,
