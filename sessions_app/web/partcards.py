@@ -160,11 +160,8 @@ def _line(row: PartRow, value: dict[str, Any]) -> str:
                 f"{len(files)} files: {summary_line(', '.join(map(str, files[:5])))}" if isinstance(files, list) else ""
             )
         case "compaction":
-            tail = value.get("tail_start_id")
-            return (
-                "The conversation is summarised here."
-                f" {'Kept from ' + str(tail) if tail else 'What is above is not sent any more.'}"
-            )
+            kept = "A tail of it is kept." if value.get("tail_start_id") else "What is above is not sent any more."
+            return f"The conversation is summarised here. {kept}"
         case "subtask" | "agent":
             return summary_line(str(value.get("description") or value.get("name") or ""))
         case "step-finish":

@@ -72,7 +72,7 @@ function watch() {
 // The lines of the index around the window, where they are not there.
 function listed(shown) {
   const turn = shown.querySelector(".turn[data-turn]")?.dataset.turn;
-  if (!turn || document.querySelector(`.turn-index a[data-turn="${turn}"]`)) return;
+  if (!turn || !document.getElementById("turn-lines") || document.querySelector(`.turn-index a[data-turn="${turn}"]`)) return;
   const asked = new URLSearchParams(location.search);
   for (const name of ["fault", "at"]) asked.delete(name);
   asked.set("from", shown.dataset.start);

@@ -61,6 +61,7 @@ class Offer:
 
     form: HandBackForm
     title: str
+    what: str
     state: State | None
     size: int
     url: str
@@ -132,12 +133,13 @@ def _offers(request: HtmxRequest, session: Session, level: Level, children: bool
         kind = HANDBACK[form]
         if kind.written_back and not request.user.has_perm(REPAIR):
             continue
-        none = form in ("patch", "undo") and not level.patchable
+        none, stored = form in ("patch", "undo") and not level.patchable, level.name == "stored"
         asked = _query(form, level) + ([("children", "true")] if children and form == "export" else [])
         yield Offer(
             kind,
-            kind.title.replace("Repaired copy", "Copy") if level.name == "stored" else kind.title,
-            None if form == "report" else _state(level.within(form)),
+            kind.title.replace("Repaired copy", "Copy") if stored else kind.title,
+            kind.what.replace(" with this session changed in it", "") if stored else kind.what,
+            None if form == "report" and not stored else _state(level.within(form)),
             form_size(session, form),
             f"{reverse('api:session_export', args=[session.pk])}?{urlencode(asked)}",
             "Nothing is changed, so it would be empty." if none else "",
