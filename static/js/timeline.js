@@ -15,11 +15,24 @@ function place() {
 const seen = new Set();
 let pausedUntil = 0;
 
+// Of very many turns the index names some: those around the reader are fetched when they are not among them.
+let listed = "";
+
+function list(turn) {
+  if (listed === turn.dataset.turn) return;
+  listed = turn.dataset.turn;
+  const asked = new URLSearchParams(location.search);
+  for (const name of ["fault", "at", "to", "outcome"]) asked.delete(name);
+  asked.set("from", turn.dataset.first);
+  htmx.ajax("GET", `?${asked}`, { target: "#turn-lines", swap: "innerHTML" });
+}
+
 function mark() {
   const index = document.querySelector(".turn-index");
-  const turns = [...seen].filter((turn) => turn.isConnected).map((turn) => Number(turn.dataset.turn));
+  const turns = [...seen].filter((turn) => turn.isConnected);
   if (!index || !turns.length) return;
-  const first = String(Math.min(...turns));
+  const top = turns.reduce((one, other) => (Number(other.dataset.turn) < Number(one.dataset.turn) ? other : one));
+  const first = top.dataset.turn;
   let link = null;
   for (const other of index.querySelectorAll("a[data-turn]")) {
     const here = other.dataset.turn === first;
@@ -27,6 +40,7 @@ function mark() {
     else other.removeAttribute("aria-current");
     if (here) link = other;
   }
+  if (!link) list(top);
   if (!link || Date.now() <= pausedUntil) return;
   const box = index.getBoundingClientRect();
   const spot = link.getBoundingClientRect();
@@ -69,16 +83,6 @@ function watch() {
   mark();
 }
 
-// The lines of the index around the window, where they are not there.
-function listed(shown) {
-  const turn = shown.querySelector(".turn[data-turn]")?.dataset.turn;
-  if (!turn || !document.getElementById("turn-lines") || document.querySelector(`.turn-index a[data-turn="${turn}"]`)) return;
-  const asked = new URLSearchParams(location.search);
-  for (const name of ["fault", "at"]) asked.delete(name);
-  asked.set("from", shown.dataset.start);
-  htmx.ajax("GET", `?${asked}`, { target: "#turn-lines", swap: "innerHTML" });
-}
-
 // After a step to another fault: its line, and the turn of the jump box.
 function stepped() {
   const shown = document.getElementById("conversation");
@@ -92,7 +96,6 @@ function stepped() {
   const box = document.getElementById("turn-select");
   const turn = [...(box?.options ?? [])].findLast((option) => Number(option.value) <= Number(shown.dataset.start));
   if (turn) box.value = turn.value;
-  listed(shown);
   place();
 }
 
