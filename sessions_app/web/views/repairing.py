@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods
 
-from sessions_app.domain.places import Places
+from sessions_app.domain.places import Places, in_words
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import Finding
 from sessions_app.domain.wish import NOTHING, Wish, WishError
@@ -46,6 +47,8 @@ from sessions_app.web.waycards import way_box
 VIEWS = {"conversation": "What the model will see", "rows": "Stored rows", "payload": "Provider payload"}
 DIFFS = 100
 """Stored rows whose difference is shown."""
+_ROW = re.compile(r"^(?:part|message|session_message) (?=\S+ )")
+"""The table before a row's id: its place says what it is."""
 _NAMED: Kept[Hashable, Mapping[str, str]] = Kept(50_000, lambda names: 1 + len(names))
 _DIFFS: Kept[Hashable, list[Diff]] = Kept(32_000_000, lambda diffs: sum(diff.size for diff in diffs))
 
@@ -163,9 +166,17 @@ def _preview(request: HtmxRequest, session_id: int, wish: Wish, refused: RepairR
     try:
         with session_bench(session=load_session(session_id), wish=wish, now=clock()) as bench:
             context |= _planned_context(bench, shown, listed)
+            context["refused"] = _in_places(refused, Places(bench.decoded)) if refused else None
     except RepairRefused as refusal:
         context["refused"] = refused or refusal
     return _page(request, session_id, context, 409 if refused else 200)
+
+
+def _in_places(refused: RepairRefused, places: Places) -> RepairRefused:
+    """What changed meanwhile, with places for the ids of rows."""
+    rows = [_ROW.sub("", one) for one in refused.changed]
+    said = ["".join(word.text for word in in_words(one, places.named_in(one))) for one in rows]
+    return RepairRefused(refused.kind, refused.words, said, refused.cause)
 
 
 def _page(request: HtmxRequest, session_id: int, context: dict[str, Any], status: int) -> HttpResponse:
