@@ -12,10 +12,12 @@ from django.utils import timezone
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from sessions_app.domain.secrets import masked
 from sessions_app.domain.wish import Wish, choices_named
 from sessions_app.downloads import attachment
 from sessions_app.services.audit import audit_record
-from sessions_app.services.handback.handing import Form, HandBackRefused, HandOptions, session_handed
+from sessions_app.services.handback.forms import HANDBACK, Form
+from sessions_app.services.handback.handing import HandBackRefused, HandOptions, session_handed
 from sessions_app.services.handback.storewide import WholeForm, source_handed
 from sessions_app.services.refusals import repair_answer
 
@@ -113,7 +115,8 @@ def session_export(
         session_handed(session=session, form=form, options=options, wish=chosen.wish(), now=now) as made,
     ):
         response = attachment(made)
-    _recorded(request, now, form, "session", session.pk, session=session.stored_id)
+        words = masked(HANDBACK[form].words(made.outlook))
+    _recorded(request, now, form, "session", session.pk, session=session.stored_id, words=words)
     return response
 
 
@@ -138,7 +141,8 @@ def source_export(
     options = HandOptions(repaired=chosen.repaired)
     with _refusing(), source_handed(source=source, form=form, options=options, wish=chosen.wish(), now=now) as made:
         response = attachment(made)
-    _recorded(request, now, form, "source", source.pk, name=source.name)
+        words = masked(HANDBACK[form].words(made.outlook))
+    _recorded(request, now, form, "source", source.pk, name=source.name, words=words)
     return response
 
 

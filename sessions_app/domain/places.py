@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from .model import (
-    CompactionPart,
-    FilePart,
-    Message,
-    Part,
-    ReasoningPart,
-    Session,
-    StepFinishPart,
-    StepStartPart,
-    TextPart,
-    ToolPart,
-)
+from .model import Message, Part, Session, TextPart, ToolPart
+from .repair import Operation
 from .rules.finding import Finding
 
 LONGEST_TOOL = 24
@@ -26,14 +17,7 @@ LONGEST_TOOL = 24
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_#-]{3,}")
 _CALL = re.compile(r"(?:call|toolu|tooluse|fc|chatcmpl-tool)[_-][A-Za-z0-9_-]{14,}\Z")
 _COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-_KINDS: tuple[tuple[type[Part], str], ...] = (
-    (ReasoningPart, "thinking"),
-    (FilePart, "file"),
-    (CompactionPart, "compaction"),
-    (StepStartPart, "step start"),
-    (StepFinishPart, "step end"),
-    (TextPart, "text"),
-)
+_KINDS = {"reasoning": "thinking", "step-finish": "step end"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +57,11 @@ class Places:
             self._named.update(_names(turn, number))
         return self._named.get(stored_id) or self._outside.get(stored_id)
 
+    def named_in(self, *texts: str) -> dict[str, str]:
+        """The place of every stored id that stands in the texts."""
+        ids = dict.fromkeys(stored_id for text in texts for stored_id in _ID.findall(text))
+        return {stored_id: str(place) for stored_id in ids if (place := self.of(stored_id))}
+
     def tool(self, stored_id: str) -> str | None:
         """The tool of a call's part; None where the id is none's."""
         return self._tools.get(stored_id)
@@ -99,25 +88,36 @@ def _begins(message: Message) -> bool:
 
 def _names(turn: Sequence[Message], number: int) -> Iterator[tuple[str, Place]]:
     """Every message and part of a turn; a name that stands more than once in it gets a number."""
-    named = [(message.id, _role(message)) for message in turn]
+    named = [(message.id, message_called(message.kind)) for message in turn]
     named += [(part.id, _name(part)) for message in turn for part in message.parts]
-    total = Counter(name for _, name in named)
+    for stored_id, name in numbered(named):
+        yield stored_id, Place(name, number)
+
+
+def numbered(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Ids and names of one turn; a name that stands more than once gets a number."""
+    every = list(named)
+    total = Counter(name for _, name in every)
     seen: Counter[str] = Counter()
-    for stored_id, name in named:
+    for stored_id, name in every:
         seen[name] += 1
-        yield stored_id, Place(f"{name} {seen[name]}" if total[name] > 1 else name, number)
+        yield stored_id, f"{name} {seen[name]}" if total[name] > 1 else name
 
 
-def _role(message: Message) -> str:
-    if message.is_user:
-        return "user message"
-    return "answer" if message.is_assistant else message.kind.replace("-", " ") or "message"
+def message_called(kind: str) -> str:
+    """What a message is called in its turn, by its kind as it is stored."""
+    return {"user": "user message", "assistant": "answer"}.get(kind) or kind.replace("-", " ") or "message"
+
+
+def part_called(kind: str, tool: str | None = None) -> str:
+    """What a part is called, by its kind and tool as they are stored."""
+    if kind == "tool":
+        return f"{tool_name(tool or '')} call"
+    return _KINDS.get(kind) or kind.replace("-", " ") or "part"
 
 
 def _name(part: Part) -> str:
-    if isinstance(part, ToolPart):
-        return f"{tool_name(part.tool)} call"
-    return next((name for kind, name in _KINDS if isinstance(part, kind)), part.kind.replace("-", " ") or "part")
+    return part_called(part.kind, part.tool if isinstance(part, ToolPart) else None)
 
 
 def tool_name(tool: str) -> str:
@@ -156,11 +156,49 @@ def told(session: Session, findings: Sequence[Finding], lines: Mapping[str, str]
 
 def _told(finding: Finding, line: str, known: Places) -> Told:
     at = [*finding.parts, *finding.messages][:NAMED]
-    words = " ".join((finding.summary, *(choice.label for choice in finding.choices)))
-    ids = dict.fromkeys((*at, *_ID.findall(words)))
-    names = {stored: str(place) for stored in ids if (place := known.of(stored))}
+    names = {stored: str(place) for stored in at if (place := known.of(stored))}
+    names |= known.named_in(finding.summary, *(choice.label for choice in finding.choices))
     tools = [tool for part in finding.parts if (tool := known.tool(part)) is not None]
     return Told(filled(line, tools), next((names[stored] for stored in at if stored in names), ""), names)
+
+
+_DONE: Final = {"replace": "changed", "delete": "removed", "insert": "added"}
+_SUBJECTS: Final = {
+    "session": "the session's row",
+    "input": "a waiting prompt",
+    "sequence": "the count of events",
+    "epoch": "the context's beginning",
+}
+DONE: Final = 3
+"""Places of a repair that are said."""
+
+
+def done(session: Session, operations: Sequence[Operation]) -> str:
+    """What operations do to a session, in words: "bash call 2, turn 1 removed"; "" where they are none."""
+    known = Places(session) if operations else None
+    each = list(dict.fromkeys(_done(one, known) for one in operations)) if known else []
+    more = [f"and {len(each) - DONE:,} more"] if len(each) > DONE else []
+    return "; ".join((*each[:DONE], *more))
+
+
+def _done(operation: Operation, known: Places) -> str:
+    made = operation.action == "insert" and operation.subject in ("part", "message")
+    place = known.of(operation.message_id if made else operation.part_id or operation.message_id)
+    if made:
+        return f"a {operation.subject} added" + (f" at {place}" if place else "")
+    name = str(place) if place else _SUBJECTS.get(operation.subject, f"a {operation.subject}")
+    return f"{name} {_DONE[operation.action]}"
+
+
+def near(names: Mapping[str, str], place: str) -> dict[str, str]:
+    """The places as they are said beside ``place``: without the turn where it is the same."""
+    turn = f", {turn_of(place)}"
+    return {stored_id: name.removesuffix(turn) for stored_id, name in names.items()}
+
+
+def turn_of(place: str) -> str:
+    """ "turn 7" of "bash call 2, turn 7"; all of what names no turn."""
+    return place.rpartition(", ")[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,11 @@ class Wish:
         return "lossy" if safety == "lossy" and self.safety != "lossy" else ""
 
     @property
+    def named(self) -> bool:
+        """It is for findings or rules that are named, and for no others."""
+        return bool(self.findings or self.rules)
+
+    @property
     def as_scanned(self) -> bool:
         """It is for the session's own target and history, as a scan judges them."""
         return not self.target and self.thinking == "auto" and not self.history and self.operations is None

@@ -124,8 +124,12 @@ class Repair(models.Model):
     rules = models.JSONField(default=list)
     findings = models.JSONField(default=list)
     """Keys of the findings it repairs."""
+    choices = models.JSONField(default=dict)
+    """Of these, the name of the choice that was made for each."""
     operations = models.JSONField(default=list)
     """The plan's operations: action, subject, ids, why."""
+    words = models.TextField(blank=True, default="")
+    """What was done where, in words: what is removed has no place afterwards. "" = no rule planned it."""
     hash_before = models.CharField(max_length=64, blank=True, default="")
     hash_after = models.CharField(max_length=64, blank=True, default="")
     backup_path = models.TextField(blank=True, default="")

@@ -59,7 +59,8 @@ class Ignored:
 class Fault:
     """A finding with its place. ``at`` is the part, else the message, to show.
 
-    ``number`` counts from 1: what blocks, what puts at risk, what is only for information, each in stored order.
+    ``number`` counts from 1: what blocks, what puts at risk, what is only for information; of the first two what is
+    repaired safely comes first, then stored order counts.
     """
 
     number: int
@@ -303,14 +304,15 @@ def ignored_findings(session_id: int) -> dict[str, Ignored]:
 
 
 def _faults(session: Session, places: dict[str, tuple[int, int]], ignored: dict[str, Ignored]) -> Iterator[Fault]:
-    """The gravest first, then in stored order; what is at no known place (a session's pointer, an orphan) before it."""
+    """The gravest first, of these what is repaired safely, then in stored order; what is at no known place (a session's
+    pointer, an orphan) last."""
     placed: list[tuple[int, Finding, str]] = []
     for finding in Finding.objects.filter(session=session).order_by("position", "id"):
         parts = [stored for stored in finding.parts if stored in places]
         known = parts or [stored for stored in finding.messages if stored in places]
         at = min(known, key=lambda stored: places[stored][1]) if known else ""
         placed.append((places[at][1] if at else -1, finding, at))
-    placed.sort(key=lambda item: (RANK[item[1].severity], item[0], item[1].position, item[1].pk))
+    placed.sort(key=_order)
     for number, (position, finding, at) in enumerate(placed, 1):
         yield Fault(
             number=number,
@@ -331,6 +333,12 @@ def _faults(session: Session, places: dict[str, tuple[int, int]], ignored: dict[
             place=finding.place,
             names=finding.names,
         )
+
+
+def _order(placed: tuple[int, Finding, str]) -> tuple[int, bool, bool, int, int, int]:
+    position, finding, at = placed
+    later = finding.severity != "info" and finding.safety != "safe"
+    return RANK[finding.severity], later, not at, position, finding.position, finding.pk
 
 
 def _said(finding: Finding) -> str:

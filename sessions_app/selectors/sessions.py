@@ -39,6 +39,9 @@ PER_PAGE = 50
 _RARE = 5
 """Of so many sessions one matches, or fewer do: then all that match are looked up and put in order."""
 
+_WALKED = 2_000
+"""Sessions of a list that one walks through, one after the other."""
+
 _ROW_FIELDS = (
     "stored_id",
     "title",
@@ -282,7 +285,10 @@ def _rows_of(found: QuerySet[Session]) -> tuple[SessionRow, ...]:
 
 def top_findings(ids: Sequence[int], each: int = 1) -> dict[int, tuple[TopFinding, ...]]:
     """The worst findings of these sessions, at most ``each``, in one query."""
-    worst = Case(When(severity="blocked", then=0), When(severity="at-risk", then=1), default=2)
+    worst = Case(
+        When(severity="blocked", safety="safe", then=0), When(severity="blocked", then=1),
+        When(severity="at-risk", safety="safe", then=2), When(severity="at-risk", then=3), default=4,
+    )  # fmt: skip
     rank = Window(RowNumber(), partition_by=F("session_id"), order_by=(worst, F("position"), F("id")))
     chosen = Finding.objects.filter(session__in=ids).annotate(rank=rank).filter(rank__lte=each)
     found: dict[int, list[TopFinding]] = {}
@@ -327,13 +333,24 @@ def first_blocked(wanted: SessionFilter, but: int | None = None) -> int | None:
     return others.values_list("pk", flat=True).first()
 
 
-def neighbours(wanted: SessionFilter, session_id: int) -> tuple[int | None, int | None]:
-    """The sessions before and after this one in the list it was opened from (within its first 2,000)."""
-    order = list(session_query(wanted).values_list("pk", flat=True)[:2000])
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The sessions before and after one in a list, and its number in it."""
+
+    before: int | None
+    after: int | None
+    number: int
+    total: int
+
+
+def neighbours(wanted: SessionFilter, session_id: int) -> Neighbours | None:
+    """Those of a session in the list it was opened from; None where it is not among its first 2,000."""
+    order = list(session_query(wanted).values_list("pk", flat=True)[:_WALKED])
     if session_id not in order:
-        return None, None
-    at = order.index(session_id)
-    return (order[at - 1] if at else None), (order[at + 1] if at + 1 < len(order) else None)
+        return None
+    at, last = order.index(session_id), len(order) - 1
+    total = matching(wanted, by_health(wanted)) if len(order) == _WALKED else len(order)
+    return Neighbours(order[at - 1] if at else None, order[at + 1] if at < last else None, at + 1, total)
 
 
 def session_by_any_id(text: str) -> tuple[Place, ...]:

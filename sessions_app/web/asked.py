@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, get_args
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
@@ -19,6 +19,7 @@ from sessions_app.domain.wire.names import PROTOCOLS
 from sessions_app.domain.wish import LEVELS, RULES_LISTED, THINKING
 from sessions_app.models import Message, Repair
 from sessions_app.services.bulk import PRESETS
+from sessions_app.services.handback.levels import LevelName
 from sessions_app.web.orders import ORDERS
 from sessions_app.web.reader import NAMES as READ
 from sessions_app.web.views.repairing import VIEWS
@@ -29,13 +30,13 @@ type Values = Collection[str]
 _ANY: Values = ()
 _EVERYWHERE = ("list", "page")
 _TABLES = tuple(Message.Table.values)
-_PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "outcome"), _ANY)
+_PLACE = dict.fromkeys(("at", "fault", "from", "to", "match", "was", "find", "all", "print", "outcome", "seen"), _ANY)
 _READER: Mapping[str, Values] = {**dict.fromkeys(READ, _ANY), "lines": ("all",)}
 _WISH = {"finding": _ANY, "rule": REGISTRY, "safety": LEVELS}
 
 ASKED: Mapping[str, Mapping[str, Values]] = {
     "search": {"q": _ANY, "from": _ANY},
-    "session": {**_PLACE, "history": _TABLES, "order": ORDERS, "index": ("all",)},
+    "session": {**_PLACE, "history": _TABLES, "order": ORDERS, "index": ("all",), "ways": ("1",)},
     "session-markdown": {"history": _TABLES},
     "payload": {
         **_READER,
@@ -46,8 +47,8 @@ ASKED: Mapping[str, Mapping[str, Values]] = {
         "summary": ("1",),
     },
     "repair": {**_WISH, "force": ("yes",), "view": tuple(VIEWS)},
-    "more": _WISH,
     "raw": _READER,
+    "handback": {**_WISH, "level": get_args(LevelName.__value__), "children": ("yes",)},
     "part-body": {"show": _ANY, "lines": _ANY},
     "part-raw": {"download": ("1",)},
     "locate": {"session": _ANY},

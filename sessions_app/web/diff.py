@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -25,6 +25,8 @@ from .text import masked, plain
 CONTEXT = 2
 LINES = 400
 """Lines of one diff that are shown."""
+OPENED = 40
+"""Lines of a gap that are shown when it is opened."""
 LINE_CHARACTERS = 2_000
 WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 WORD_LIMIT = 600
@@ -40,6 +42,17 @@ class Line:
     left: str = ""
     right: str = ""
     gap: int = 0
+    inside: tuple[Line, ...] = ()
+    """The first lines of a gap, which can be opened."""
+
+    @property
+    def unseen(self) -> int:
+        """Lines of a gap that are not shown when it is opened."""
+        return self.gap - len(self.inside)
+
+    @property
+    def size(self) -> int:
+        return 200 + len(self.left) + len(self.right) + sum(line.size for line in self.inside)
 
     @property
     def goes(self) -> bool:
@@ -66,15 +79,23 @@ class Diff:
     lines: tuple[Line, ...]
     cut: int
     """Lines left out at the end."""
+    heads: tuple[str, str] = ("Before", "After")
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return 1_000 + sum(200 + len(line.left) + len(line.right) for line in self.lines)
+        return 1_000 + sum(line.size for line in self.lines)
 
 
 def text_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
     return _diff(title, what, _lines(before, after))
+
+
+def side_by_side(title: str, first: tuple[str, Any], second: tuple[str, Any]) -> Diff:
+    """Two values with their names, as JSON."""
+    (left, one), (right, other) = first, second
+    lines = _lines(_json(one).split("\n"), _json(other).split("\n"))
+    return replace(_diff(title, "changed", lines), heads=(left, right))
 
 
 def block_diff(title: str, what: str, before: list[str], after: list[str]) -> Diff:
@@ -92,7 +113,7 @@ def _diff(title: str, what: str, lines: Iterator[Line]) -> Diff:
 def _shown(line: Line) -> Line:
     """A line of plain texts, cleaned and escaped, with what differs marked."""
     if line.kind == "gap":
-        return line
+        return replace(line, inside=tuple(map(_shown, line.inside)))
     left, right = _clean(line.left), _clean(line.right)
     if line.kind == "changed":
         return Line(line.kind, *_words(left, right))
@@ -155,19 +176,23 @@ def _unchanged(lines: list[str], head: int, tail: int) -> Iterator[Line]:
     kept = lines if left_out <= 0 else lines[:head]
     yield from (_same(line) for line in kept)
     if left_out > 0:
-        yield Line("gap", gap=left_out)
+        yield _gap(lines[head : head + left_out])
         yield from (_same(line) for line in lines[len(lines) - tail :])
+
+
+def _gap(lines: list[str]) -> Line:
+    return Line("gap", gap=len(lines), inside=tuple(map(_same, lines[:OPENED])))
 
 
 def _same(line: str) -> Line:
     return Line("same", line, line)
 
 
-def row_change_diff(change: RowChange) -> Diff:
-    """One stored row, laid out a column a line with its JSON opened."""
+def row_change_diff(change: RowChange, place: str = "") -> Diff:
+    """One stored row, laid out a column a line with its JSON opened; ``place`` says where it is."""
     key = " ".join(str(value) for value in change.key.values())
     what = "removed" if change.after is None else "added" if change.before is None else "changed"
-    return text_diff(f"{change.table} {key}", what, row_lines(change.before), row_lines(change.after))
+    return text_diff(place or f"{change.table} {key}", what, row_lines(change.before), row_lines(change.after))
 
 
 def row_lines(row: Row | None) -> list[str]:
@@ -199,7 +224,7 @@ def _lines(before: list[str], after: list[str]) -> Iterator[Line]:
     for group in _groups(matcher, len(before)):
         for kind, a1, a2, b1, b2 in group:
             if kind == "gap":
-                yield Line("gap", gap=a2 - a1)
+                yield _gap(before[a1:a2])
             elif kind == "equal":
                 yield from (_same(line) for line in before[a1:a2])
             else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sessions_app.domain.places import in_words, near, turn_of
 from sessions_app.domain.rules.lastcall import CODE
 from sessions_app.models import Verdict
 from sessions_app.ruletexts import rule_texts
@@ -13,6 +15,9 @@ from sessions_app.selectors.lastcall import LastCall
 from sessions_app.selectors.outline import Ignored
 from sessions_app.selectors.timeline import Fault
 from sessions_app.web import present
+
+_TICKET_IDS = 6
+"""Ids that the text for a ticket names."""
 
 type Claimed = Collection[tuple[str, Any]]
 """Rule and part of every finding of a session."""
@@ -29,9 +34,17 @@ class Reaction:
     certainty: str = ""
     own: bool = False
 
+    @property
+    def refuses(self) -> str:
+        """ "Anthropic refuses it"."""
+        verb = {WARNS: "may refuse", REFUSED_LAST: "refused", REFUSES: "refuses"}.get(self.look, "refuses")
+        return f"{present.PROVIDER.get(self.protocol, self.protocol)} {verb} it"
+
 
 @dataclass(frozen=True, slots=True)
 class FindingCard:
+    """``alike``: findings of the same rule that are repaired safely, where this is one of them."""
+
     key: str
     rule: str
     line: str
@@ -50,7 +63,47 @@ class FindingCard:
     reactions: tuple[Reaction, ...]
     at: str
     number: int
+    alike: int = 0
     ignored: Ignored | None = None
+
+    @property
+    def where(self) -> str:
+        """ "turn 7": the line has said the rest."""
+        return turn_of(self.place)
+
+    @property
+    def anchor(self) -> str:
+        return f"fault-{self.number}"
+
+    @property
+    def ticket_place(self) -> str:
+        return f"#{self.anchor}-ticket"
+
+    @property
+    def reason_id(self) -> str:
+        return f"{self.anchor}-reason"
+
+    @property
+    def until_id(self) -> str:
+        return f"{self.anchor}-until"
+
+    @property
+    def others_too(self) -> str:
+        """ "+2 more" protocols that refuse it."""
+        more = len(self.because_of_it) - 1
+        return f"+{more} more" if more > 0 else ""
+
+    @property
+    def ticket(self) -> str:
+        """What is wrong, for a support ticket (Markdown)."""
+        said = "".join(word.text for word in in_words(self.summary, self.names))
+        lines = [f"**{self.line}**" + (f", {self.place}" if self.place else ""), "", f"{said.rstrip('.')}."]
+        for item in self.because_of_it:
+            at = f" (at `{item.position}`)" if item.position else ""
+            lines += ["", f"{item.refuses}{at}:", "", *(f"> {line}" for line in item.error.splitlines())]
+        lines += ["", self.why, "", f"Repair: {self.repair}"] if self.why else ["", f"Repair: {self.repair}"]
+        ids = ", ".join(f"`{one}`" for one in self.places[:_TICKET_IDS])
+        return "\n".join([*lines, "", f"Rule `{self.rule}`" + (f", at {ids}" if ids else "") + "."])
 
     @property
     def because_of_it(self) -> tuple[Reaction, ...]:
@@ -68,15 +121,6 @@ class FindingCard:
     @property
     def places(self) -> tuple[str, ...]:
         return self.parts or self.messages
-
-    @property
-    def least_safety(self) -> str:
-        """What has to be asked for so that a plan touches it: "" = nothing more than usual."""
-        return "" if self.safety == "safe" else "lossy"
-
-    @property
-    def repairable(self) -> bool:
-        return self.safety in ("safe", "lossy")
 
 
 REFUSES = present.Look("blocked", "Refuses", "blocked")
@@ -128,17 +172,20 @@ def finding_cards(
     every = list(all_faults)
     claimed = {(fault.rule, part) for fault in every for part in fault.parts}
     refused = any(fault.said for fault in every if fault.rule == CODE)
-    return [_card(fault, verdicts, claimed, refused) for fault in faults]
+    safe = Counter(fault.rule for fault in every if fault.safety == "safe" and not fault.ignored)
+    return [_card(fault, verdicts, claimed, refused, safe) for fault in faults]
 
 
-def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed, refused: bool) -> FindingCard:
+def _card(
+    fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed, refused: bool, safe: Mapping[str, int]
+) -> FindingCard:
     text = rule_texts().get(fault.rule)
     return FindingCard(
         key=fault.key,
         rule=fault.rule,
         line=fault.line,
         place=fault.place,
-        names=fault.names,
+        names=near(fault.names, fault.place),
         severity=present.SEVERITY.get(fault.severity, present.UNKNOWN),
         mark=present.mark(fault.rule, fault.severity),
         summary=fault.summary,
@@ -152,6 +199,7 @@ def _card(fault: Fault, verdicts: Iterable[Verdict], claimed: Claimed, refused: 
         reactions=tuple(_reaction(fault, verdict, claimed, refused) for verdict in verdicts),
         at=fault.at,
         number=fault.number,
+        alike=safe.get(fault.rule, 0) if fault.safety == "safe" else 0,
         ignored=fault.ignored,
     )
 

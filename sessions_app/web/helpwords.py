@@ -53,7 +53,6 @@ KEYS: tuple[Keys, ...] = (
     ),
     (
         (("n", "p"), "session: next, previous fault"),
-        (("e",), "session: next blocking fault"),
         (("a",), "apply the shown repair, also beside the list"),
         (("v",), "preview the shown repair"),
         (("r",), "repair all that is safe"),

@@ -105,6 +105,11 @@ def whole(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 15 else None
 
 
+def listed_in(request: HttpRequest) -> str:
+    """The query of the list that a session was opened from, in the address or in the form."""
+    return str(request.GET.get("list") or request.POST.get("list") or "")[:2000]
+
+
 def wanted_next(request: HttpRequest) -> str:
     """The form's ``next`` where that is a page of this site, else ""."""
     wanted = request.POST.get("next", "")

@@ -10,6 +10,7 @@ from sessions_app.selectors.outline import Fault, Twin
 from sessions_app.selectors.timeline import PartRow
 
 from . import present
+from .partnames import Other
 from .text import has_ansi, plain, summary_line
 
 OPEN_LINES = 40
@@ -53,8 +54,20 @@ class PartCard:
     took: int | None
     quiet: bool
     """A boundary, drawn as a thin line."""
+    name: str = ""
+    """What it is called in its turn: "bash call 2"."""
+    others: tuple[Other, ...] = ()
+    """Parts that share its call id."""
     images: tuple[int, ...] = ()
     ansi: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Its name; of what is no call whose it is, with the number of the name."""
+        if self.row.kind == "tool" and self.name:
+            return self.name
+        number = self.name.rpartition(" ")[2]
+        return f"{self.look.word} {number}" if number.isdecimal() else self.look.word
 
     @property
     def child(self) -> str:
@@ -68,7 +81,7 @@ class PartCard:
         return self.row.twin
 
 
-def part_card(row: PartRow, role: str) -> PartCard:
+def part_card(row: PartRow, role: str, name: str = "", others: tuple[Other, ...] = ()) -> PartCard:
     """Everything a part's template needs; texts are still raw and are escaped where they are printed."""
     value = row.value or {}
     text, cut = _open_text(row, value)
@@ -85,6 +98,8 @@ def part_card(row: PartRow, role: str) -> PartCard:
         marks=marks,
         took=_took(value),
         quiet=quiet,
+        name=name,
+        others=others,
         images=_images(row, value),
         ansi=has_ansi(str(_state(value).get("output") or "")),
     )
@@ -145,11 +160,8 @@ def _line(row: PartRow, value: dict[str, Any]) -> str:
                 f"{len(files)} files: {summary_line(', '.join(map(str, files[:5])))}" if isinstance(files, list) else ""
             )
         case "compaction":
-            tail = value.get("tail_start_id")
-            return (
-                "The conversation is summarised here."
-                f" {'Kept from ' + str(tail) if tail else 'What is above is not sent any more.'}"
-            )
+            kept = "A tail of it is kept." if value.get("tail_start_id") else "What is above is not sent any more."
+            return f"The conversation is summarised here. {kept}"
         case "subtask" | "agent":
             return summary_line(str(value.get("description") or value.get("name") or ""))
         case "step-finish":

@@ -72,7 +72,7 @@ def peek(session_id: int, ids: Sequence[int], query: str, peek_at: Callable[[int
         previous=peek_at(ids[at - 1]) if at > 0 else "",
         next=peek_at(ids[at + 1]) if 0 <= at < len(ids) - 1 else "",
         url=url + address(back),
-        repair_url=reverse("sessions_app:repair", args=[row.id]) + address({"safety": "lossy"} | back),
+        repair_url=url + address(back),
         answers=tuple(_answer(verdict) for verdict in detail.verdicts),
         faults=tuple(_fault(fault, url, back) for fault in found),
         more=max(0, row.blocked + row.at_risk - len(found)),

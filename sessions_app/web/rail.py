@@ -49,8 +49,14 @@ def fault_rail(outline: Outline, window: Window) -> Rail:
     return Rail(
         bands,
         tuple(_marks(outline, scale)),
-        Band(window.start * scale, max((window.end - window.start) * scale, 0.8)),
+        rail_window(outline, window.start, window.end),
     )
+
+
+def rail_window(outline: Outline, start: int, end: int) -> Band:
+    """What is on the page, on the strip."""
+    scale = 100 / max(outline.parts, 1)
+    return Band(start * scale, max((end - start) * scale, 0.8))
 
 
 def _marks(outline: Outline, scale: float) -> list[RailMark]:

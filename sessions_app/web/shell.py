@@ -10,13 +10,14 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from sessions_app.domain.judging import OPENS_WITH
-from sessions_app.models import Finding, Verdict
+from sessions_app.models import Finding
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.outline import ignored_findings
 from sessions_app.selectors.sessions import SessionDetail, neighbours, session_detail
 
 from . import present
 from .addresses import address
+from .http import REPAIR, listed_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,7 @@ def session_shell(request: HttpRequest, session_id: int, tab: str) -> dict[str, 
     detail = session_detail(session_id)
     if detail is None:
         raise Http404("There is no such session here. Its store may have been deleted.")
-    listed = request.GET.get("list", "")[:2000]
-    before = after = None
-    if "list" in request.GET:
-        before, after = neighbours(SessionFilter.from_query(QueryDict(listed)), session_id)
+    listed = listed_in(request)
     keep = urlencode({"list": listed}) if listed else ""
     row = detail.row
     return {
@@ -47,21 +45,46 @@ def session_shell(request: HttpRequest, session_id: int, tab: str) -> dict[str, 
         "tab": tab,
         "keep": keep,
         "list_query": listed,
-        "beside": {
-            "list": reverse("sessions_app:sessions") + (f"?{listed}" if listed else ""),
-            "previous": _beside(before, listed),
-            "next": _beside(after, listed),
-        },
+        "beside": _beside(request, session_id, listed),
+        "apply_all": _apply_all(detail, tab) if request.user.has_perm(REPAIR) else "",
         "session_sentence": _sentence(detail),
         "comes_first": OPENS_WITH.get(detail.opens_with, ""),
         "ignored_count": _ignored(session_id),
         "look": present.HEALTH.get(row.health, present.UNKNOWN),
+        "outcome": None,
     }
 
 
-def _beside(session_id: int | None, listed: str) -> str:
-    """The neighbour's address, "" where there is none."""
-    return reverse("sessions_app:session", args=[session_id]) + address({"list": listed}) if session_id else ""
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The list that the session was opened from, where in it ("4 of 33", "" = nowhere), and its neighbours there."""
+
+    list: str
+    place: str = ""
+    previous: str = ""
+    next: str = ""
+
+
+def _beside(request: HttpRequest, session_id: int, listed: str) -> Beside:
+    back = reverse("sessions_app:sessions") + (f"?{listed}" if listed else "")
+    found = None
+    if "list" in request.GET:
+        found = neighbours(SessionFilter.from_query(QueryDict(listed)), session_id)
+    if found is None:
+        return Beside(back)
+
+    def url(neighbour: int | None) -> str:
+        return reverse("sessions_app:session", args=[neighbour]) + address({"list": listed}) if neighbour else ""
+
+    return Beside(back, f"{found.number:,} of {found.total:,}", url(found.before), url(found.after))
+
+
+def _apply_all(detail: SessionDetail, tab: str) -> str:
+    """The words of the button that repairs all that is safe; "" where it is not worth one: the card offers a single
+    repair itself."""
+    if detail.safe_count > 1:
+        return f"Apply all {detail.safe_count:,} safe repairs"
+    return "Apply 1 safe repair" if detail.safe_count and tab != "session" else ""
 
 
 def _ignored(session_id: int) -> int:
@@ -79,7 +102,8 @@ def _tabs(detail: SessionDetail, current: str, keep: str) -> list[Tab]:
         ("provider", "Provider", None),
         ("session-repairs", "Repairs", detail.repair_count),
         ("raw", "Raw", None),
-        ("more", "More", None),
+        ("handback", "Hand back", None),
+        ("details", "Details", None),
     )
     tail = f"?{keep}" if keep else ""
     return [
@@ -95,37 +119,27 @@ def _sentence(detail: SessionDetail) -> str:
         return row.error
     if row.health == "not-scanned":
         return "Not scanned yet, so nothing is known about it."
-    sentences = _verdict_words(detail)
-    if detail.safe_count and row.blocked + row.at_risk:
-        left = row.blocked + row.at_risk - detail.safe_count
-        which = "All of it" if left <= 0 else f"{detail.safe_count} of {row.blocked + row.at_risk} findings"
-        sentences.append(f"{which} can be repaired without losing anything.")
-    if row.blocked and not detail.safe_blocking:
-        sentences.append("What blocks it needs a choice of yours.")
-    return " ".join(sentence for sentence in sentences if sentence)
+    faults = row.blocked + row.at_risk
+    return " ".join(part for part in (_verdict_words(detail), _can_be_done(detail, faults) if faults else "") if part)
 
 
-def _verdict_words(detail: SessionDetail) -> list[str]:
+def _can_be_done(detail: SessionDetail, faults: int) -> str:
+    safe = detail.safe_count
+    if safe >= faults:
+        which = {1: "The fault", 2: "Both faults"}.get(faults, f"All {faults:,} faults")
+        return f"{which} can be repaired safely."
+    if detail.row.blocked and not detail.safe_blocking:
+        also = f", {safe:,} other{'s' if safe > 1 else ''} can be repaired safely" if safe else ""
+        return f"What blocks it needs your choice{also}."
+    return f"{safe:,} of {faults:,} faults can be repaired safely." if safe else "What is wrong needs your choice."
+
+
+def _verdict_words(detail: SessionDetail) -> str:
     """What the own provider does; where it said no to the last call, that, and not what is computed for the next."""
     own = detail.own_verdict
     if detail.last_call is not None and (own is None or own.accepted):
-        return [f"{detail.last_call.summary}."]
+        return f"{detail.last_call.summary}."
     if own is None:
-        return [_others(detail.verdicts)]
+        return "It names no model, so no provider can be asked about it."
     name = present.PROTOCOL.get(own.protocol, own.protocol)
-    return [f"{name} {'accepts' if own.accepted else 'refuses'} the next message.", _others(detail.verdicts)]
-
-
-def _others(verdicts: tuple[Verdict, ...]) -> str:
-    if len(verdicts) < 2:
-        return ""
-    refusing = [
-        present.PROTOCOL.get(verdict.protocol, verdict.protocol)
-        for verdict in verdicts
-        if not (verdict.accepted or verdict.own)
-    ]
-    if not refusing:
-        return "The other protocols accept it."
-    names = refusing[0] if len(refusing) == 1 else f"{', '.join(refusing[:-1])} and {refusing[-1]}"
-    refused = any(verdict.own and not verdict.accepted for verdict in verdicts)
-    return f"{names} would refuse it{' too' if refused else ''}."
+    return f"{name} {'accepts' if own.accepted else 'refuses'} the next message."

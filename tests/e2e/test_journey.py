@@ -22,17 +22,22 @@ def test_from_the_list_to_a_repaired_session_and_back_by_keyboard(page: Page, st
     page.keyboard.press("j")
     expect(page.locator("tr[data-current] [data-row-link]")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(".stepper .where-now").first).to_contain_text("Fault 1 of")
+    expect(page.locator("#finding h2")).to_contain_text("Two bash calls share one id, turn 1")
     expect(page.locator(".part.at")).to_be_in_viewport()
 
     page.keyboard.press("a")
-    expect(page.locator("#outcome-words")).to_contain_text("Repaired.")
+    expect(page.locator("#outcome-words")).to_contain_text("Repaired: ")
+    expect(page.locator("#outcome-words")).to_be_focused()
     expect(page.locator("h1")).to_be_visible()
     assert Repair.objects.get().state == "applied"
 
     page.keyboard.press("u")
-    expect(page.get_by_text("Taken back")).to_be_visible()
+    expect(page.locator("#outcome-words")).to_contain_text("Taken back")
+    expect(page.locator("#outcome-words")).to_be_focused()
     expect(page.locator(".session-head .badge").first).to_have_text("Blocked")
+
+    page.get_by_role("button", name="Apply again").click()
+    expect(page.locator("#outcome-words")).to_contain_text("Repaired: ")
 
 
 def test_next_and_previous_fault_move_focus_to_the_part(page: Page, store: Source, blocked: Session) -> None:
@@ -51,7 +56,7 @@ def test_next_and_previous_fault_move_focus_to_the_part(page: Page, store: Sourc
     page.goto(f"/sessions/{blocked.pk}/?fault=2")
     page.keyboard.press("n")
     page.wait_for_url("**fault=3**")
-    expect(page.locator(".stepper .where-now").first).to_contain_text("A later fault")
+    expect(page.locator("#finding h2")).to_contain_text("A later fault")
     expect(page.locator(".part.at [data-focus]")).to_be_focused()
     page.keyboard.press("p")
     page.wait_for_url("**fault=2**")

@@ -38,7 +38,9 @@ NAMES = [
     "payload",
     "preview",
     "raw",
-    "more",
+    "handback",
+    "details",
+    "compare",
     "part",
     "sources",
     "source",
@@ -91,7 +93,9 @@ def places(store: Source, blocked: Session, signed_in: dict[str, str]) -> dict[s
         "payload": f"{base}/payload/",
         "preview": f"{base}/repair/?finding={finding.key}",
         "raw": f"{base}/raw/",
-        "more": f"{base}/more/",
+        "handback": f"{base}/handback/",
+        "details": f"{base}/details/",
+        "compare": f"{base}/compare/?part={finding.parts[0]}&other={finding.parts[1]}",
         "part": f"/parts/{part.pk}/",
         "sources": "/sources/",
         "source": f"/sources/{store.pk}/",
@@ -201,11 +205,11 @@ def test_everything_can_be_done_without_javascript(
     page = context.new_page()
     page.goto("/sessions/?health=blocked")
     page.locator("[data-row-link]").first.click()
-    page.get_by_role("link", name="Preview", exact=True).click()
+    page.get_by_role("button", name="Full preview").click()
     page.get_by_role("link", name="Stored rows").click()
     expect(page.locator("td.removed").first).to_be_visible()
     page.get_by_role("button", name="Apply repair").click()
-    expect(page.locator("#outcome-words")).to_contain_text("Repaired.")
+    expect(page.locator("#outcome-words")).to_contain_text("Repaired: ")
     page.get_by_role("button", name="Undo").first.click()
     expect(page.get_by_text("Taken back")).to_be_visible()
     page.goto(f"/sessions/{blocked.pk}/")

@@ -510,10 +510,10 @@ def test_a_source_that_is_gone_still_hands_back_what_was_imported(admin, data_di
 
 
 @pytest.mark.django_db
-def test_the_more_tab_offers_the_forms_that_fit(admin, data_dir, tmp_path) -> None:
+def test_the_hand_back_tab_offers_the_forms_that_fit(admin, data_dir, tmp_path) -> None:
     session = Session.objects.get(source=attached(copied("dup_id_slow", tmp_path)))
 
-    page = admin.get(reverse("sessions_app:more", args=[session.pk])).content.decode()
+    page = admin.get(reverse("sessions_app:handback", args=[session.pk])).content.decode()
 
     for form in ("database", "export", "patch", "undo", "rows", "report", "bundle"):
         assert f"export?as={form}" in page, form

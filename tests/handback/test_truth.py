@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from sessions_app.models import Session, Source
+from sessions_app.models import AuditEntry, Session, Source
 from sessions_app.services.importing import import_run
 from sessions_app.services.uploading import source_upload
 from tests.factories.corpus import NOW, attached, copied
@@ -63,7 +63,9 @@ def test_a_form_that_is_still_blocked_says_so(admin: Client, session: Session, f
     assert content(answer)
     assert answer["Suture-Health"] == "blocked"
     assert "cannot be sent with thinking on" in answer["Suture-Left"]
-    assert "still blocked" in answer["X-Suture-Note"]
+    state = "blocked, as stored" if form in ("rows", "bundle") else "still blocked: needs a choice"
+    assert state in answer["X-Suture-Note"]
+    assert state in AuditEntry.objects.get(action="export.made").data["words"]
 
 
 @pytest.mark.django_db
@@ -113,12 +115,13 @@ def test_a_repair_that_was_taken_back_is_in_no_patch(admin: Client, session: Ses
 
 @pytest.mark.django_db
 def test_the_page_says_in_words_what_is_in_each_form(admin: Client, session: Session) -> None:
-    safe = admin.get(f"/sessions/{session.pk}/more/").content.decode()
-    lossy = admin.get(f"/sessions/{session.pk}/more/?safety=lossy").content.decode()
+    preselected = admin.get(f"/sessions/{session.pk}/handback/").content.decode()
+    lossy = admin.get(f"/sessions/{session.pk}/handback/?level=lossy").content.decode()
 
-    assert "still blocked" in safe
-    assert "Made with the repairs of thinking-unsigned; its session is healthy" in lossy
-    assert "safety=lossy" in lossy and "as=patch" in lossy and "as=patch" not in safe
+    assert "Whoever gets these files still cannot go on" in preselected and "Blocked, as stored" in preselected
+    assert "Healthy" in lossy and "Turn the calls and their results into text" in lossy
+    assert "safety=lossy" in lossy and "as=patch" in lossy and "as=patch" not in preselected
+    assert "cannot go on" not in lossy and "it would be empty" in preselected
 
 
 @pytest.mark.django_db
@@ -171,8 +174,8 @@ def test_the_command_says_it_on_stderr_and_by_its_exit_code(suture, tmp_path: Pa
     bundle = suture("export", path, "--as", "bundle")
 
     assert (safe.code, lossy.code, stored.code, bundle.code) == (1, 0, 1, 0)
-    assert "still blocked" in bundle.err
-    assert "No repair is in it; its session is still blocked" in safe.err
+    assert "its session is blocked, as stored" in bundle.err
+    assert "No repair is in it; its session is still blocked: needs a choice" in safe.err
     assert "Made with the repairs of thinking-unsigned; its session is healthy" in lossy.err
     assert json.loads(stored.out)["session"]
 

@@ -119,7 +119,7 @@ def test_forms_that_are_written_back_are_refused_to_who_may_not_see_keys(session
         given.getvalue()  # to its end, which closes its file
         assert given.status_code == (200 if form != "tree" else 409)
     seeing = signed_in(viewer())
-    page = seeing.get(f"/sessions/{session.pk}/more/").html
+    page = seeing.get(f"/sessions/{session.pk}/handback/").html
     assert "as=rows" in page
     assert "as=database" not in page
     for form in ("database", "patch", "undo"):

@@ -68,7 +68,7 @@ def hostile(db: None) -> Session:
 
 def pages(session: Session) -> list[str]:
     parts = Part.objects.filter(session=session).order_by("position").values_list("pk", flat=True)
-    tabs = ("", "findings/", "payload/", "raw/", "more/", "repairs/")
+    tabs = ("", "findings/", "payload/", "raw/", "handback/", "details/", "repairs/")
     return [
         "/",
         "/sessions/",

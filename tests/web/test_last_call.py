@@ -29,7 +29,8 @@ def stored(name: str, folder: Path) -> Session:
 def test_the_first_sentence_is_what_the_provider_said(alice: Client, data_dir: Path, tmp_path: Path, name: str) -> None:
     session = stored(name, tmp_path)
     page = alice.get(f"/sessions/{session.pk}/").html
-    assert "refused the last call" in page and "accepts the next message" not in page
+    sentence = page.partition('class="head-sentence"')[2].partition("</p>")[0]
+    assert "refused the last call" in sentence and "accepts the next message" not in page
     assert session.rejected_by[0] and session.health != "healthy"
 
 

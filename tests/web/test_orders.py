@@ -26,7 +26,7 @@ def rows_of(page: str) -> list[tuple[str, str]]:
     """(state, stored id) of every row in order; "" for what is stored nowhere."""
     found = []
     for piece in page.split('<div class="part part-')[1:]:
-        place = re.search(r"as stored<span[^>]*>: (\w+)</span>", piece)
+        place = re.search(r'at=(\w+)#[^"]*"\s*>as stored<', piece)
         found.append((piece.split('"')[0], place[1] if place else ""))
     return found
 

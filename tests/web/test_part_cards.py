@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
+from sessions_app.domain.places import part_called
 from sessions_app.selectors.timeline import Fault, PartRow, Twin
 from sessions_app.web.partcards import part_card
+from sessions_app.web.partnames import Other
 from tests.factories.people import folded
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -98,7 +100,10 @@ def row(name: str, value: dict[str, Any] | None) -> PartRow:
 
 @pytest.mark.parametrize("name", VALUES)
 def test_the_card_of_a_part_looks_as_it_did(name: str) -> None:
-    card = part_card(row(name, VALUES[name]), "user" if name == "text-user" else "assistant")
+    stored = row(name, VALUES[name])
+    called = f"{part_called(stored.kind, stored.tool)}{' 2' if stored.kind in ('tool', 'text') else ''}"
+    others = (Other("bash call 1", "?at=prt_2", "/compare?other=prt_2", same=False),) if stored.twin else ()
+    card = part_card(stored, "user" if name == "text-user" else "assistant", called, others)
     shown = {"at": "prt_1" if name == "text" else "", "fault": None}
     html = folded(render_to_string("sessions/_part.html", {"card": card, "shown": shown, "agent": ""})).strip()
     html = re.sub(r'<svg class="icon ".*?#([\w-]+)"></use></svg>', r"<icon \1>", html)

@@ -30,6 +30,8 @@ from .operations import (
 )
 from .registration import rule
 
+_NAMED = 3
+"""Twins whose fate a label says."""
 READ_ONLY = frozenset({"read", "glob", "grep", "list", "ls"})
 
 
@@ -73,10 +75,12 @@ def _twins(context: Context, message: Message, call_id: str, twins: list[ToolPar
         else:
             operations += _collapse(message, twins, winner, tool, call_id)
             removed.append(tool.id)
-    fate = "the less informative is removed" if removed else "the later one is renamed"
+    fate = [f"remove {one}" for one in removed] + [f"give {one} an id of its own" for one in renamed]
+    words = ", ".join((f"Keep {winner.id} ({winner.status})", *fate[:_NAMED]))
+    words += f" and {len(fate) - _NAMED} more" if len(fate) > _NAMED else ""
     return context.finding(
         f"{_count(len(twins))} tool parts share the call id {call_id}",
-        safe("dedupe", f"Keep {winner.id} ({winner.status}); {fate}", *operations),
+        safe("dedupe", words, *operations),
         messages=[message],
         parts=twins,
         severity="at-risk" if _same_step(message, twins) else "info",

@@ -21,10 +21,8 @@ from sessions_app.management.base import (
     target_arguments,
 )
 from sessions_app.management.writing import whole_file
+from sessions_app.services.handback.forms import FORMS, HANDBACK, Form
 from sessions_app.services.handback.handing import (
-    FORMS,
-    WORDS,
-    Form,
     HandBackRefused,
     Handed,
     HandOptions,
@@ -43,7 +41,11 @@ _ABOUT = ("report", "bundle")
 
 
 class Command(SutureCommand):
-    help = "Write a session for handing back: " + "; ".join(f"{form}: {WORDS[form].lower()}" for form in FORMS) + "."
+    help = (
+        "Write a session for handing back: "
+        + "; ".join(f"{form}: {HANDBACK[form].title.lower()}" for form in FORMS)
+        + "."
+    )
     examples = (
         ("suture export customer.db --session ses_... --as export --output repaired.json", "for opencode import"),
         ("suture export customer.db --session ses_... --as patch --output fix.sql", "SQL for the customer's own file"),

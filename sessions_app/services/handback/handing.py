@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from sessions_app import __version__, stores
-from sessions_app.domain import dialects, rowdoc
+from sessions_app.domain import rowdoc
 from sessions_app.domain.handback.extent import Extent, extent
 from sessions_app.domain.handback.redact import bundle
 from sessions_app.domain.handback.report import report
@@ -27,8 +27,7 @@ from sessions_app.domain.scan import scan
 from sessions_app.domain.secrets import masked
 from sessions_app.domain.wish import Wish
 from sessions_app.ruletexts import rule_texts
-from sessions_app.services.repair.bench import Bench, OpenStore, session_bench
-from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.repair.bench import Bench, OpenStore
 from sessions_app.services.rulesversion import rules_version
 from sessions_app.stores.base import Store, StoreError
 from sessions_app.stores.changes import GuardRefused
@@ -37,6 +36,7 @@ from sessions_app.stores.sqlite.store import SqliteStore
 
 from .copy import store_copy
 from .exportdoc import ExportDocument, NotExportable, export_documents
+from .forms import HANDBACK, Form
 from .outlook import Applied, Outlook, applied_to_upload, outlook, outlook_before, together
 from .patch import store_patches
 
@@ -46,34 +46,6 @@ if TYPE_CHECKING:  # commands on bare files start without Django
 NOT_APPLIED = Applied()
 HELD = 16_000_000
 """Bytes of a form that are held in memory."""
-
-type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
-FORMS: tuple[Form, ...] = get_args(Form.__value__)
-
-WORDS: dict[Form, str] = {
-    "database": "Repaired copy of the database",
-    "export": "Export for opencode import",
-    "patch": "SQL patch for the sqlite3 program",
-    "undo": "Undo script of that patch",
-    "rows": "Row document, as stored",
-    "report": "Report for a ticket (Markdown)",
-    "bundle": "Redacted bundle for a bug report",
-    "tree": "Repaired copy of the storage tree",
-}
-
-_PLANNED: frozenset[Form] = frozenset({"database", "export", "patch", "undo", "report", "tree"})
-WRITTEN_BACK: frozenset[Form] = frozenset({"database", "tree", "patch", "undo"})
-"""They go into the client's own files, so nothing in them can be masked."""
-KINDS: dict[Form, tuple[str, str]] = {
-    "database": ("application/vnd.sqlite3", "db"),
-    "export": ("application/json", "json"),
-    "patch": ("application/sql", "sql"),
-    "undo": ("application/sql", "undo.sql"),
-    "rows": ("application/json", "rows.json"),
-    "report": ("text/markdown; charset=utf-8", "md"),
-    "bundle": ("application/json", "bundle.json"),
-    "tree": ("application/gzip", "storage.tgz"),
-}
 
 
 class HandBackRefused(Exception):
@@ -114,14 +86,6 @@ class Handed:
     notes: tuple[str, ...] = ()
 
 
-def forms_of(kind: str, dialect: str) -> tuple[Form, ...]:
-    """The forms that make sense for a session of this kind of store and dialect."""
-    left = {"database", "patch", "undo"} if kind != "sqlite" else set()
-    left |= {"tree"} if kind != "storage" else set()
-    left |= set() if dialects.named(dialect).exported else {"export"}
-    return tuple(form for form in FORMS if form not in left)
-
-
 @contextmanager
 def session_handed(
     *, session: Session, form: Form, options: HandOptions, wish: Wish, now: datetime
@@ -135,7 +99,7 @@ def session_handed(
     from sessions_app.services.reading import stored_id
 
     source = session.source
-    if options.masked and form in WRITTEN_BACK:
+    if options.masked and HANDBACK[form].written_back:
         raise HandBackRefused(
             "masked", "This form may hold keys that you may not see. Ask somebody who may repair, or take the bundle."
         )
@@ -148,39 +112,13 @@ def session_handed(
                 yield made
         return
     except StoreError as problem:
-        if form in WRITTEN_BACK or session.imported_at is None:
+        if HANDBACK[form].written_back or session.imported_at is None:
             raise HandBackRefused("store", f"{problem.words} {problem.next_step}".strip()) from problem
         note = f"The source could not be read just now ({problem.words}), so this is what was imported before."
     bench = known_names(Bench(session_rows(session), wish))
     with _folder() as folder:
         made = _Maker(bench, options, source.name, applied_to_upload(session), folder).made(form)
         yield replace(made, notes=(*made.notes, note))
-
-
-@dataclass(frozen=True, slots=True)
-class Handback:
-    """What would be in each form, before it is made; None where the session cannot be looked at now."""
-
-    after: Outlook | None = None
-    stored: Outlook | None = None
-    before: Outlook | None = None
-    patchable: bool = False
-    """There is something for a patch to do."""
-
-    def within(self, form: Form) -> Outlook | None:
-        return self.before if form == "undo" else self.after if form in _PLANNED else self.stored
-
-
-def handback(*, session: Session, wish: Wish, now: datetime) -> Handback:
-    """A look at what ``session_handed`` would give."""
-    try:
-        with session_bench(session=session, wish=wish, now=now) as bench:
-            maker = _Maker(bench, HandOptions(), session.source.name, applied_to_upload(session))
-            patchable = bool(bench.plan.changes or maker.applied.changes)
-            before = maker.outlook("undo") if patchable else None
-            return Handback(maker.outlook("database"), maker.outlook("rows"), before, patchable)
-    except RepairRefused:
-        return Handback()
 
 
 def known_names(bench: Bench) -> Bench:
@@ -296,7 +234,7 @@ class _Maker:
         """Against the file that its owner has: for an upload as it was, whatever was repaired in our copy."""
         if not isinstance(self.store, SqliteStore):
             raise HandBackRefused("form", "A patch is for a database; this session comes from another kind of store.")
-        written = patched(self.bench, self.applied)
+        written = patched(self.bench, self.applied, repaired=self.options.repaired)
         if not written.changes:
             raise HandBackRefused("nothing", "There is nothing to repair with these options.")
         told = self.outlook("undo" if undo else "patch")
@@ -310,7 +248,7 @@ class _Maker:
         bench, applied = self.bench, self.applied
         if form == "undo":
             return self._shown(outlook_before(bench, applied.before(bench), {*applied.rules, *bench.plan.rules}))
-        repaired = form in _PLANNED and self.options.repaired
+        repaired = HANDBACK[form].repaired and self.options.repaired
         return self._shown(outlook(bench, repaired=repaired, applied=applied.rules))
 
     def _shown(self, told: Outlook) -> Outlook:
@@ -320,9 +258,8 @@ class _Maker:
     def _handed(
         self, form: Form, pieces: Iterable[str] = (), *, path: Path | None = None, notes: tuple[str, ...] = ()
     ) -> Handed:
-        content_type, ending = KINDS[form]
-        told = self.outlook(form)
-        name = f"{file_name(self.rows.id)}.{ending}"
+        kind, told = HANDBACK[form], self.outlook(form)
+        name = f"{file_name(self.rows.id)}.{kind.ending}"
         hidden: list[str] = []
 
         def shown(piece: str) -> bytes:
@@ -334,7 +271,7 @@ class _Maker:
         data = b""
         if path is None:
             data, path = _held(map(shown, pieces), _place(self.folder, name))
-        return Handed(name, content_type, told, data, path, (told.words, *notes, *hidden))
+        return Handed(name, kind.content_type, told, data, path, (kind.words(told), *notes, *hidden))
 
 
 def _place(folder: Path | None, name: str) -> Path:
@@ -373,10 +310,11 @@ class Patched:
     extents: tuple[Extent, Extent]
 
 
-def patched(bench: Bench, applied: Applied) -> Patched:
-    """From the session as its owner has it to the session as it is after the plan."""
-    changes = compose((*applied.changes, *bench.plan.changes))
-    return Patched(changes, (extent(applied.before(bench).rows), extent(bench.rows_after)))
+def patched(bench: Bench, applied: Applied, *, repaired: bool) -> Patched:
+    """From the session as its owner has it to the session as it is after the plan, or as it is stored."""
+    changes = compose((*applied.changes, *(bench.plan.changes if repaired else ())))
+    after = bench.rows_after if repaired else bench.rows
+    return Patched(changes, (extent(applied.before(bench).rows), extent(after)))
 
 
 def _descendants(store: Store, rows: SessionRows) -> list[SessionRows]:

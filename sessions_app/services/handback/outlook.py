@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from sessions_app.domain import dialects
 from sessions_app.domain.model import Session
+from sessions_app.domain.places import told, turn_of
 from sessions_app.domain.planning import compose
 from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
+from sessions_app.ruletexts import rule_texts
 from sessions_app.services.repair.bench import Bench
 
 if TYPE_CHECKING:  # commands on bare files start without Django
@@ -22,26 +24,43 @@ LEFT = 20
 """Findings that are named."""
 
 
+_NEEDS = {"lossy": "needs a choice", "manual": "needs a choice, or is done by hand"}
+
+
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """``rules``: those whose findings were repaired in it. ``left``: what is still wrong, the gravest first."""
+    """``rules``: those whose findings were repaired in it. ``left``: what is still wrong, the gravest first.
+    ``repaired``: it was to be repaired, else it is as stored. ``first``: the gravest in a line with its place;
+    ``needs``: what that waits for, "" = nothing but a safe repair."""
 
     health: str
     rules: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     sessions: int = 1
+    repaired: bool = True
+    first: str = ""
+    needs: str = ""
 
     @property
     def blocked(self) -> bool:
         return self.health in ("blocked", "unreadable")
 
     @property
+    def state(self) -> str:
+        """ "Still blocked: needs a choice", "Blocked, as stored", "Healthy"."""
+        if self.health == "healthy":
+            return "Healthy"
+        word = self.health.replace("-", " ")
+        if not self.repaired:
+            return f"{word.capitalize()}, as stored"
+        return f"Still {word}" + (f": {self.needs}" if self.needs else "")
+
+    @property
     def words(self) -> str:
         made = f"Made with the repairs of {', '.join(self.rules)}" if self.rules else "No repair is in it"
-        state = {"blocked": "still blocked", "at-risk": "still at risk"}.get(self.health, self.health)
         whose = "its session is" if self.sessions == 1 else f"the worst of its {self.sessions} sessions is"
-        left = f": {'; '.join(self.left)}" if self.left else "."
-        return f"{made}; {whose} {state}{left}"
+        left = f" Left: {'; '.join(self.left)}." if self.left else ""
+        return f"{made}; {whose} {self.state[:1].lower()}{self.state[1:]}.{left}"
 
 
 def outlook(bench: Bench, *, repaired: bool, applied: Sequence[str] = ()) -> Outlook:
@@ -49,23 +68,26 @@ def outlook(bench: Bench, *, repaired: bool, applied: Sequence[str] = ()) -> Out
     repaired in it before."""
     after = repaired and bool(bench.plan.changes)
     rules = {*applied, *(bench.plan.rules if after else ())}
-    return _judged(bench, bench.after if after else bench.decoded, rules)
+    return _judged(bench, bench.after if after else bench.decoded, rules, repaired=repaired)
 
 
 def outlook_before(bench: Bench, session: Session, rules: Collection[str]) -> Outlook:
     """Of ``session``, which is the one on the bench as it once was: what an undo script leads back to. ``rules``: those
     whose repairs it takes back."""
-    return _judged(bench, session, set(rules))
+    return _judged(bench, session, set(rules), repaired=False)
 
 
-def _judged(bench: Bench, session: Session, rules: set[str]) -> Outlook:
+def _judged(bench: Bench, session: Session, rules: set[str], *, repaired: bool) -> Outlook:
     result = scan(session, target=bench.target, thinking=bench.wish.thinking, facts=bench.facts)
     ranks = ("blocked", "at-risk")
     found = sorted((one for one in result.findings if one.severity in ranks), key=lambda one: ranks.index(one.severity))
     left = tuple(dict.fromkeys(one.summary for one in found)) or (
         tuple(result.reasons) if result.health != "healthy" else ()
     )
-    return Outlook(result.health, tuple(sorted(rules)), left[:LEFT])
+    lines = {one.rule: rule_texts()[one.rule].line for one in found[:1]}
+    first = next((f"{said.line}, {turn_of(said.place)}".rstrip(", ") for said in told(session, found[:1], lines)), "")
+    needs = _NEEDS.get(found[0].safety, "") if found else ""
+    return Outlook(result.health, tuple(sorted(rules)), left[:LEFT], repaired=repaired, first=first, needs=needs)
 
 
 def together(each: Sequence[tuple[str, Outlook]]) -> Outlook:
@@ -75,7 +97,8 @@ def together(each: Sequence[tuple[str, Outlook]]) -> Outlook:
     worst = sorted((item for item in each if item[1].left), key=lambda item: WORST.index(item[1].health))
     left = [f"{name}: {one.left[0]}" for name, one in worst]
     more = [f"and {len(left) - LEFT} more sessions"] if len(left) > LEFT else []
-    return Outlook(health, tuple(rules), (*left[:LEFT], *more), len(each))
+    repaired = all(one.repaired for _, one in each)
+    return Outlook(health, tuple(rules), (*left[:LEFT], *more), len(each), repaired)
 
 
 @dataclass(frozen=True, slots=True)

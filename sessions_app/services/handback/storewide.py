@@ -23,7 +23,8 @@ from sessions_app.stores.intake import disarm
 from sessions_app.stores.sqlite.store import SqliteStore
 
 from .copy import store_copy
-from .handing import KINDS, NOT_APPLIED, HandBackRefused, Handed, HandOptions, file_name, patched, unchanged
+from .forms import HANDBACK
+from .handing import NOT_APPLIED, HandBackRefused, Handed, HandOptions, file_name, patched, unchanged
 from .outlook import Applied, Outlook, applied_to_upload, outlook, outlook_before, together
 from .patch import store_patches
 
@@ -135,7 +136,7 @@ def _planned(
             found.after.append((name, outlook(bench, repaired=options.repaired, applied=mine.rules)))
         if changes:
             found.changes.append(changes)
-        written = patched(bench, mine)
+        written = patched(bench, mine, repaired=options.repaired)
         if written.changes:
             found.patch += written.changes
             found.extents.append(written.extents)
@@ -147,10 +148,11 @@ def _scripts(store: Store, form: WholeForm, found: _Found, name: str) -> Handed:
         raise HandBackRefused("nothing", "There is nothing to repair with these options.")
     told = together(found.before if form == "undo" else found.after)
     patch, back = store_patches(store, found.patch, made_for=name, extents=found.extents, says=told.words)
-    content_type, ending = KINDS[form]
-    text = back if form == "undo" else patch
+    kind, text = HANDBACK[form], back if form == "undo" else patch
     data = text.encode("utf-8", "surrogateescape")
-    return Handed(f"{file_name(Path(name).stem)}.{ending}", content_type, told, data, notes=(told.words,))
+    return Handed(
+        f"{file_name(Path(name).stem)}.{kind.ending}", kind.content_type, told, data, notes=(kind.words(told),)
+    )
 
 
 def _copied(store: Store, form: WholeForm, found: _Found, name: str, folder: Path, *, secrets: bool) -> Handed:
@@ -161,8 +163,8 @@ def _copied(store: Store, form: WholeForm, found: _Found, name: str, folder: Pat
             for changes in found.changes:
                 written.apply(changes, journal=None, expect={})
     told = together(found.after)
-    content_type, ending = KINDS[form]
-    notes: tuple[str, ...] = (told.words,)
+    kind = HANDBACK[form]
+    notes: tuple[str, ...] = (kind.words(told),)
     if form == "tree":
         packed = folder / "storage.tgz"
         with tarfile.open(packed, "w:gz") as archive:
@@ -170,4 +172,4 @@ def _copied(store: Store, form: WholeForm, found: _Found, name: str, folder: Pat
         copy = packed
     elif not secrets:
         notes = (*notes, *disarm(copy), BLANKED)
-    return Handed(f"{file_name(Path(name).stem)}.{ending}", content_type, told, path=copy, notes=notes)
+    return Handed(f"{file_name(Path(name).stem)}.{kind.ending}", kind.content_type, told, path=copy, notes=notes)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sessions_app.domain import dialects, rowdoc
 from sessions_app.domain.model import SessionRows
+from sessions_app.domain.places import done
 from sessions_app.domain.repair import OperationError, RowChange
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Repair, RepairBatch, Session
@@ -53,6 +54,8 @@ def repair_apply(
         repair = history_begun(session=session, path=session.source.file, hashes=bench.hashes, actor=actor, now=now)
         repair.batch = batch
         repair.rules, repair.findings = bench.plan.rules, list(bench.plan.findings)
+        repair.choices = dict(bench.proposal.taken)
+        repair.words = done(bench.decoded, bench.plan.operations)
         repair.operations = [operation_document(operation) for operation in bench.plan.operations]
         repair.holders = [asdict(holder) for holder in bench.holders]
         repair.forced = wish.force and bool(clients_of(bench.holders))

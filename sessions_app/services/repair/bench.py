@@ -79,6 +79,15 @@ class Bench:
     key: Hashable = None
     as_scanned: bool = False
     """The rows, and what is known of their models, are those of the mirror."""
+    keyed: Callable[[Wish], Hashable] = lambda wish: None
+    """What a plan for another wish for the same rows is kept under."""
+
+    def wishing(self, wish: Wish) -> Bench:
+        """The same rows with another wish."""
+        other = replace(self, given=lambda: self.rows, wish=wish, key=self.keyed(wish))
+        read = ("decoded", "facts") if wish.history == self.wish.history else ("facts",)
+        other.__dict__ |= {name: self.__dict__[name] for name in read if name in self.__dict__}
+        return other
 
     @cached_property
     def rows(self) -> SessionRows:
@@ -216,8 +225,12 @@ def session_bench(*, session: Session, wish: Wish | None = None, now: datetime) 
         else:
             rows = session_read(session=session, store=whole.store, facts=whole.facts, now=now).rows
         hashed = session.rows_hash
-        key = plan_key(session=session, store=whole.store, hashed=hashed, wish=wish, now=now)
-        yield Bench(rows, wish, whole, session, hashed, key)
+        keyed = partial(_keyed, session=session, store=whole.store, hashed=hashed, now=now)
+        yield Bench(rows, wish, whole, session, hashed, keyed(wish), keyed=keyed)
+
+
+def _keyed(wish: Wish, *, session: Session, store: Store, hashed: str, now: datetime) -> Hashable:
+    return plan_key(session=session, store=store, hashed=hashed, wish=wish, now=now)
 
 
 def _as_it_was(session: Session, store: Store) -> SessionRows:

@@ -38,6 +38,7 @@ def repair_undo(*, repair: Repair, actor: Actor, now: datetime, batch: RepairBat
         path=repair.path,
         undoes=repair,
         rules=repair.rules,
+        words=repair.words,
         batch=batch,
         hash_before=repair.hash_after,
         hash_after=repair.hash_before,

@@ -156,7 +156,7 @@ def _word(word: Word, names: Mapping[str, str], session_id: int) -> str:
     if not word.stored_id:
         return masked_html(word.text)
     if word.stored_id in names:
-        return place(session_id, word.stored_id, word.text, title=word.stored_id)
+        return place(session_id, word.stored_id, word.text, title=word.stored_id, **{"class": "place"})
     return format_html('<span title="{}">{}</span>', word.stored_id, word.text)
 
 
@@ -175,6 +175,12 @@ def copy_button(text: str, name: str) -> SafeString:
     return format_html(
         '<button type="button" class="copy" data-copy="{}" aria-label="Copy {}">{}</button>', text, name, icon("copy")
     )
+
+
+@register.simple_tag
+def copy_id(stored_id: str, name: str) -> SafeString:
+    """A button that copies the id of what is called ``name``."""
+    return copy_button(stored_id, f"the id of {name or 'this'}")
 
 
 @register.simple_tag

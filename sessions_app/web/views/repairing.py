@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import re
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,9 @@ from django.http import HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods
 
+from sessions_app.domain.places import Places, in_words
 from sessions_app.domain.repair import Operation
 from sessions_app.domain.rules import Finding
 from sessions_app.domain.wish import NOTHING, Wish, WishError
@@ -26,12 +28,28 @@ from sessions_app.web.addresses import address
 from sessions_app.web.conversation import conversation, payload
 from sessions_app.web.diff import Diff, block_diff, row_change_diff
 from sessions_app.web.findingcards import ACCEPTS, REFUSES
-from sessions_app.web.http import FACE, REPAIR, VIEW, HtmxRequest, actor, allowed, clock, load_session, told_at
+from sessions_app.web.http import (
+    FACE,
+    REPAIR,
+    VIEW,
+    HtmxRequest,
+    actor,
+    allowed,
+    clock,
+    listed_in,
+    load_session,
+    told_at,
+)
+from sessions_app.web.outcome import refused_outcome
 from sessions_app.web.shell import session_shell
+from sessions_app.web.waycards import way_box
 
 VIEWS = {"conversation": "What the model will see", "rows": "Stored rows", "payload": "Provider payload"}
 DIFFS = 100
 """Stored rows whose difference is shown."""
+_ROW = re.compile(r"^(?:part|message|session_message) (?=\S+ )")
+"""The table before a row's id: its place says what it is."""
+_NAMED: Kept[Hashable, Mapping[str, str]] = Kept(50_000, lambda names: 1 + len(names))
 _DIFFS: Kept[Hashable, list[Diff]] = Kept(32_000_000, lambda diffs: sum(diff.size for diff in diffs))
 
 
@@ -83,6 +101,9 @@ def repair(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         wish = wish_asked(request.POST if request.method == "POST" else request.GET)
     except WishError as problem:
         return _page(request, session_id, {"wish": Wish(), "refused": RepairRefused("wish", str(problem))}, 422)
+    if request.method == "POST" and "preview" in request.POST:
+        here = reverse("sessions_app:repair", args=[session_id])
+        return redirect(f"{here}?{wish_query(wish, list=listed_in(request))}")
     if request.method == "POST":
         return _apply(request, session_id, wish)
     return _preview(request, session_id, wish)
@@ -122,54 +143,104 @@ def _apply(request: HtmxRequest, session_id: int, wish: Wish) -> HttpResponseBas
         )
     except RepairRefused as refusal:
         return _preview(request, session_id, wish, refusal)
-    here = reverse("sessions_app:session", args=[session_id]) + address({"list": request.POST.get("list", "")[:2000]})
+    here = reverse("sessions_app:session", args=[session_id]) + address({"list": listed_in(request)})
     return redirect(told_at(request, here, made.public_id))
+
+
+@require_GET
+@allowed(VIEW)
+def ways(request: HtmxRequest, session_id: int) -> HttpResponseBase:
+    """The ways to repair one finding, for a card that is on the page already."""
+    session = load_session(session_id)
+    box = way_box(session, request.GET.get("finding", "")[:255], clock())
+    may = request.user.has_perm(REPAIR)
+    context = {"box": box, "session": session, "may": may, "list": listed_in(request)}
+    return render(request, "sessions/_ways.html", context)
 
 
 def _preview(request: HtmxRequest, session_id: int, wish: Wish, refused: RepairRefused | None = None) -> HttpResponse:
     shown = request.GET.get("view", "conversation")
     shown = shown if shown in VIEWS else "conversation"
+    listed = listed_in(request)
     context: dict[str, Any] = {"wish": wish, "refused": refused, "shown": shown}
     try:
         with session_bench(session=load_session(session_id), wish=wish, now=clock()) as bench:
-            context |= _planned_context(bench, shown)
+            context |= _planned_context(bench, shown, listed)
+            context["refused"] = _in_places(refused, Places(bench.decoded)) if refused else None
     except RepairRefused as refusal:
         context["refused"] = refused or refusal
     return _page(request, session_id, context, 409 if refused else 200)
 
 
+def _in_places(refused: RepairRefused, places: Places) -> RepairRefused:
+    """What changed meanwhile, with places for the ids of rows."""
+    rows = [_ROW.sub("", one) for one in refused.changed]
+    said = ["".join(word.text for word in in_words(one, places.named_in(one))) for one in rows]
+    return RepairRefused(refused.kind, refused.words, said, refused.cause)
+
+
 def _page(request: HtmxRequest, session_id: int, context: dict[str, Any], status: int) -> HttpResponse:
+    listed, wish, refused = listed_in(request), context["wish"], context["refused"]
     context["may_repair"] = request.user.has_perm(REPAIR)
-    context |= session_shell(request, session_id, "repair")
+    levels = (("safe", "All safe"), ("lossy", "Also what drops something"))
+    told = request.method == "POST"
+    context["planned"] = context.get("planned", {}) | {
+        "levels": [
+            present.Segment(word, address({"safety": name, "list": listed}), not wish.named and wish.safety == name)
+            for name, word in levels
+        ],
+        "refused": "" if told else "Nothing to do." if refused and refused.kind == "nothing" else "Not applied.",
+    }
+    context = session_shell(request, session_id, "repair") | context
+    if refused and told:
+        context["outcome"] = refused_outcome(refused)
     return render(request, "sessions/repair.html", context, status=status)
 
 
-def _planned_context(bench: Bench, shown: str) -> dict[str, Any]:
+def _planned_context(bench: Bench, shown: str, listed: str) -> dict[str, Any]:
     plan, wish = bench.plan, bench.wish
     choosable = _choosable(bench)
     changes = list(_verdicts(bench))
+    steps = [_step(operation) for operation in plan.operations]
+    names = _named(bench, steps, choosable)
+
+    def asked(**more: str) -> str:
+        return f"?{wish_query(wish, **more, list=listed)}"
+
     return {
         "planned": {
             "refusal": bench.refusal,
             "warning": bench.warning,
-            "handback": f"?{wish_query(wish)}",
-            "force_url": f"?{wish_query(wish)}&force=yes",
+            "handback": asked(),
+            "force_url": asked(force="yes"),
         },
         "plan": plan,
-        "choosable": choosable,
+        "asking": {"findings": choosable, "names": names, "view": shown, "list": listed},
         "diffs": _diffs(bench, shown),
-        "views": [
-            present.Segment(word, f"?{wish_query(wish, view=name)}", name == shown) for name, word in VIEWS.items()
-        ],
-        "outcome": {
+        "views": [present.Segment(word, asked(view=name), name == shown) for name, word in VIEWS.items()],
+        "after": {
             "plan": plan,
             "verdicts": changes,
             "still_refused": any(change.own and change.refused_before_and_after for change in changes),
             "left": [finding for finding in bench.preview.findings_after if finding.severity != "info"],
-            "steps": [_step(operation) for operation in plan.operations],
+            "steps": steps,
+            "names": names,
+            "list": listed,
             "lossy": _lossy(choosable),
+            "lossy_url": address({"safety": "lossy", "list": listed}) if wish.safety == "safe" else "",
         },
     }
+
+
+def _named(bench: Bench, steps: list[str], choosable: list[Choosable]) -> Mapping[str, str]:
+    """The places of what the page's sentences name by id."""
+    labels = [choice.label for item in choosable for choice in item.finding.choices]
+    texts = (*steps, *labels, *(item.finding.summary for item in choosable))
+
+    def made() -> Mapping[str, str]:
+        return Places(bench.decoded).named_in(*texts)
+
+    return made() if bench.key is None else _NAMED.made((bench.key, bench.held), made)
 
 
 def _choosable(bench: Bench) -> list[Choosable]:
@@ -204,7 +275,11 @@ def _diffs(bench: Bench, shown: str) -> list[Diff]:
 
 def _made_diffs(bench: Bench, shown: str) -> list[Diff]:
     if shown == "rows":
-        return [row_change_diff(change) for change in bench.plan.changes[:DIFFS]]
+        places = Places(bench.decoded)
+        return [
+            row_change_diff(change, str(places.of(str(change.key.get("id", ""))) or ""))
+            for change in bench.plan.changes[:DIFFS]
+        ]
     before, after = (body.body if body else None for body in bench.bodies)
     if before is None and after is None:
         return []
@@ -226,7 +301,10 @@ def _look(accepted: bool) -> present.Look:
 
 
 def _step(operation: Operation) -> str:
-    """ "Delete part prt_1: the reason"."""
-    place = operation.part_id or operation.message_id
-    done = " ".join(word for word in (operation.action.capitalize(), operation.subject, place) if word)
+    """ "Remove prt_1: the reason"; ids become places where it is shown."""
+    place = operation.part_id or operation.message_id or f"the {operation.subject}"
+    done = f"{_DOES[operation.action]} {place}"
     return f"{done}: {operation.why}" if operation.why else done
+
+
+_DOES = {"delete": "Remove", "replace": "Change", "insert": "Add to"}

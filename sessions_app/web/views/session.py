@@ -8,12 +8,13 @@ from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from sessions_app.models import Session, Verdict
+from sessions_app.models import Repair, Session, Verdict
 from sessions_app.selectors.counts import by_health
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.searching import session_search
@@ -29,21 +30,24 @@ from sessions_app.web.http import (
     allowed,
     back_to,
     clock,
+    listed_in,
     load_session,
     wants_partial,
     whole,
 )
 from sessions_app.web.orders import ORDERS, order_context, order_segments
-from sessions_app.web.outcome import Outcome, repair_outcome
-from sessions_app.web.present import counted
+from sessions_app.web.outcome import Outcome, repair_outcome, repair_told
 from sessions_app.web.shell import session_shell
 from sessions_app.web.shown import Shown, shown_fault, shown_window
 from sessions_app.web.transcript import PRINTED, markdown, piece
 from sessions_app.web.turnindex import LISTED, MOST_LISTED, listed_turns
 from sessions_app.web.views.search import asked_text
+from sessions_app.web.waycards import WayBox, way_box
 
 PAGE_PARTS = 80
 """Parts that the page, and what is added to it, shows at once."""
+INLINE_PARTS = 1_000
+"""Parts up to which the ways to repair the fault that is shown come with the page."""
 PRINT_PARTS = 2_000
 """Parts that ``?all=1`` shows at once, for find and print."""
 
@@ -67,7 +71,7 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         turns = session_outline(session, table).turns
         start = whole(request.GET.get("from")) or 0
         lines = {"listed": listed_turns(turns, start, _most_listed(request))}
-        context = {"shown": lines, "list_query": _list_query(request)}
+        context = {"shown": lines, "list_query": listed_in(request)}
         response = render(request, "sessions/_index.html#lines", context)
     else:
         refresh = session_refresh(session=session, now=clock())
@@ -85,9 +89,14 @@ def timeline(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 def _chunk(request: HtmxRequest, session: Session, table: str) -> HttpResponse:
     """The turns above or below those on the page."""
     outline = session_outline(session, table)
-    shown = shown_window(session, outline, _window(request, session, outline, None), table)
+    window, listed = _window(request, session, outline, None), listed_in(request)
+    shown = shown_window(session, outline, window, table, listed, request.GET.get("seen", "")[:40])
     shown = replace(shown, later=None) if request.htmx.target == "earlier" else replace(shown, earlier=None)
-    return render(request, "sessions/_conversation.html#chunk", {"shown": shown})
+    context = {"shown": shown, "list_query": listed}
+    status = {"page": shown.page, "outline": outline, "list_query": listed, "oob": True}
+    response = render(request, "sessions/_conversation.html#chunk", context)
+    response.content += render_to_string("sessions/_window.html", status, request).encode()
+    return response
 
 
 def _stepped(request: HtmxRequest, session: Session, outline: Outline, table: str) -> HttpResponse:
@@ -97,8 +106,14 @@ def _stepped(request: HtmxRequest, session: Session, outline: Outline, table: st
         return HttpResponseClientRedirect(request.get_full_path())
     verdicts = Verdict.objects.filter(session=session).order_by("-own", "protocol")
     shown = _shown(request, session, outline, table, tuple(verdicts))
-    context = {"shown": shown, "session": session, "list_query": _list_query(request), "may_ignore": _may(request)}
-    return render(request, "sessions/step.html", context)
+    context = {"shown": shown, "session": session, "list_query": listed_in(request), "may": _may(request)}
+    return render(request, "sessions/step.html", context | {"box": _box(request, session, shown)})
+
+
+def _box(request: HtmxRequest, session: Session, shown: Shown) -> WayBox | None:
+    """The ways to repair the fault that is shown; None where they are fetched apart, or nothing is asked."""
+    asked = session.part_count <= INLINE_PARTS or request.GET.get("ways") == "1"
+    return way_box(session, shown.card.key, clock()) if shown.card and not shown.card.ignored and asked else None
 
 
 def _shown(
@@ -108,13 +123,8 @@ def _shown(
     fault = _current(request, outline)
     at = at or (fault.at if fault else "")
     window = _window(request, session, outline, outline.places.get(at, (0, None))[1])
-    shown = shown_window(session, outline, window, table, _list_query(request))
+    shown = shown_window(session, outline, window, table, listed_in(request))
     return shown_fault(shown, fault, at, verdicts, _most_listed(request))
-
-
-def _list_query(request: HtmxRequest) -> str:
-    """The query of the list that the session was opened from."""
-    return request.GET.get("list", "")[:2000]
 
 
 def _most_listed(request: HtmxRequest) -> int:
@@ -122,7 +132,7 @@ def _most_listed(request: HtmxRequest) -> int:
 
 
 def _may(request: HtmxRequest) -> bool:
-    """Who may repair may ignore."""
+    """Repair, and so ignore too."""
     return request.user.has_perm(REPAIR)
 
 
@@ -163,7 +173,8 @@ def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str
     return shell | {
         "shown": shown,
         "outline": outline,
-        "may_ignore": _may(request),
+        "box": _box(request, session, shown),
+        "may": _may(request),
         "orders": order_segments(session.pk, shell["session"].target, "", shell["list_query"]),
         "find": finding,
         "asked": bool(finding["at"] or request.GET.get("at") or request.GET.get("fault")),
@@ -195,17 +206,24 @@ def _found(request: HtmxRequest, session: Session, outline: Outline) -> dict[str
 
 
 def _outcome(request: HtmxRequest, session: Session) -> Outcome | None:
-    """What came of the repair that has just been made, with the next session of the list that waits for one."""
-    if not request.GET.get("outcome"):
+    """What came of the repair that has just been made, with what waits for one next: the next fault where the session
+    is still blocked, else the next session of the list."""
+    made = repair_told(request)
+    if made is None:
         return None
-    listed = _list_query(request)
+    listed = listed_in(request)
+    back = request.path + address({"list": listed})
+    if made.state == Repair.State.APPLIED and session.health == "blocked":
+        return repair_outcome(request, back=back, next_url=back, next_words="Next fault")
     wanted = SessionFilter.from_query(QueryDict(listed))
     left = by_health(wanted).get("blocked", 0)
     following = first_blocked(wanted, session.pk) if left else None
-    back = {"list": listed}
-    next_url = reverse("sessions_app:session", args=[following]) + address(back) if following else ""
-    words = f"Next blocked ({counted(left, 'session')} left)"
-    return repair_outcome(request, back=request.path + address(back), next_url=next_url, next_words=words)
+    if following is None:
+        done = reverse("sessions_app:overview")
+        return repair_outcome(request, back=back, next_url=done, next_words="Nothing else is blocked")
+    next_url = reverse("sessions_app:session", args=[following]) + address({"list": listed})
+    left -= session.health == "blocked"
+    return repair_outcome(request, back=back, next_url=next_url, next_words=f"Next blocked session ({left:,} left)")
 
 
 def _window(request: HtmxRequest, session: Session, outline: Outline, at: int | None) -> Window:
@@ -224,14 +242,8 @@ def _current(request: HtmxRequest, outline: Outline) -> Fault | None:
     at = request.GET.get("at", "")
     if at:
         return next((fault for fault in faults if at in fault.parts or at in fault.messages), None)
-    wanted = (
-        fault
-        for severity in ("blocked", "at-risk")
-        for placed in (True, False)
-        for fault in faults
-        if fault.severity == severity and bool(fault.at) == placed
-    )
-    return next(wanted, None)
+    minded = (fault for fault in outline.serious if not fault.ignored)
+    return next(minded, next(iter(outline.serious), None))
 
 
 @require_POST
@@ -242,4 +254,5 @@ def scan(request: HtmxRequest, session_id: int) -> HttpResponseBase:
     session_refresh(session=session, now=clock(), force=True)
     session.refresh_from_db()
     session_scan(session=session, now=clock(), force=True)
-    return back_to(request, "sessions_app:session", session_id)
+    back = reverse("sessions_app:session", args=[session_id]) + address({"list": listed_in(request)})
+    return back_to(request, back)

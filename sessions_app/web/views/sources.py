@@ -20,7 +20,7 @@ from sessions_app.selectors.sources import source_found_paths, source_rows, sour
 from sessions_app.services import importing
 from sessions_app.services.attachable import AttachRefused, attachable_path
 from sessions_app.services.attaching import path_attach
-from sessions_app.services.handback.handing import WORDS
+from sessions_app.services.handback.forms import HANDBACK
 from sessions_app.services.handback.storewide import stuck_count, whole_forms_of
 from sessions_app.services.uploading import source_upload
 from sessions_app.stores.base import StoreError
@@ -192,7 +192,7 @@ def _verdict(request: HtmxRequest, found: Source) -> dict[str, Any]:
 
 def _exports(found: Source) -> list[tuple[str, str]]:
     address = reverse("api:source_export", args=[found.pk])
-    return [(WORDS[form], f"{address}?as={form}") for form in whole_forms_of(found.kind)]
+    return [(HANDBACK[form].title, f"{address}?as={form}") for form in whole_forms_of(found.kind)]
 
 
 @require_POST
