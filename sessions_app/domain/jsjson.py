@@ -197,7 +197,7 @@ def _normalise(value: Any) -> Any:
     """Puts a decoded value into JavaScript form, in place; iterative, since nesting is the sender's choice."""
     kind = type(value)
     if kind is not dict and kind is not list:
-        return _scalar(value)
+        return scalar(value)
     stack = [value]
     while stack:
         node = stack.pop()
@@ -212,7 +212,7 @@ def _normalise(value: Any) -> Any:
                 if kind is dict or kind is list:
                     stack.append(item)
                 elif kind is float or (kind is int and not -MAX_SAFE <= item <= MAX_SAFE):
-                    node[key] = _scalar(item)
+                    node[key] = scalar(item)
             if numeric:
                 _reorder(node)
         else:
@@ -223,7 +223,7 @@ def _normalise(value: Any) -> Any:
                 if kind is dict or kind is list:
                     stack.append(item)
                 elif kind is float or (kind is int and not -MAX_SAFE <= item <= MAX_SAFE):
-                    node[index] = _scalar(item)
+                    node[index] = scalar(item)
     return value
 
 
@@ -239,7 +239,7 @@ def _reorder(node: dict[str, Any]) -> None:
     node.update(items)
 
 
-def _scalar(value: Any) -> Any:
+def scalar(value: Any) -> Any:
     """A number as a double, held as the Python number that prints like it; anything else as it is."""
     kind = type(value)
     if kind is int and not -MAX_SAFE <= value <= MAX_SAFE:

@@ -8,7 +8,7 @@ dialect compiles back to row changes in the row's own shape.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, Literal
@@ -187,6 +187,11 @@ class Part:
         """Characters of stored JSON."""
         return len(self.raw)
 
+    @property
+    def provider_state(self) -> Any:
+        """V1: what the provider gave to be sent back, whatever its type; None where there is nothing."""
+        return self.data.get("metadata")
+
 
 @dataclass(slots=True)
 class TextPart(Part):
@@ -240,6 +245,23 @@ class ToolPart(Part):
             return False
         return not (self.status == "error" and self.interrupted and self.input == {})
 
+    @property
+    def attached(self) -> bool:
+        """Its result has files."""
+        return bool(self.state.get("attachments"))
+
+    @property
+    def plain_input(self) -> bool:
+        """Its input is an object, and neither its names nor that it is empty are odd (docs/contract/rules.md#tool-input-malformed)."""
+        held = self.input
+        return isinstance(held, dict) and plain_names(held) and (bool(held) or self.status != "error")
+
+
+def plain_names(arguments: Iterable[str]) -> bool:
+    """No name holds markup, and "value" is not the only one."""
+    names = list(arguments)
+    return names != ["value"] and not any("<" in name or ">" in name or "\n" in name for name in names)
+
 
 @dataclass(slots=True)
 class StepStartPart(Part):
@@ -253,6 +275,19 @@ class StepFinishPart(Part):
     reason: str = ""
     tokens: dict[str, Any] = field(default_factory=dict)
     cost: Any = 0
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        """Cost, then tokens of input, output and reasoning, read from and written to the cache; 0 for what is no
+        number."""
+        cache = self.tokens.get("cache")
+        held = cache if isinstance(cache, dict) else {}
+        told = (
+            self.cost,
+            *(self.tokens.get(name) for name in ("input", "output", "reasoning")),
+            *(held.get(name) for name in ("read", "write")),
+        )
+        return tuple([value if isinstance(value, (int, float)) and value is not True else 0 for value in told])
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ from .base import Decoded
 from .farparts import FAR, FarMessage
 from .opencode import OpencodeDialect, reads_v2
 from .rowedit import changed_columns, edited_data, row_change
+from .unread import plain_message, unread_part
 
 
 class OpencodeV1(OpencodeDialect):
@@ -145,6 +146,9 @@ def in_part_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def _message(row: Row, faults: list[RowFault]) -> Message:
+    if type(row) is dict and (plain := plain_message(row.get("data"))) is not None:
+        id_, session = str(row.get("id", "")), str(row.get("session_id", ""))
+        return Message(id_, session, plain["role"], plain, row["data"], row, time_created=_created(row, plain))
     data, raw, fault = _decoded(row, "message")
     if fault is None:
         fault = schema.message_fault(str(row.get("id", "")), data)
@@ -202,6 +206,8 @@ def _created(row: Row, data: Mapping[str, Any]) -> int:
 
 
 def _part(row: Row, index: int) -> Part:
+    if type(row) is dict and (unread := unread_part(row, index)) is not None:
+        return unread
     data, raw, fault = _decoded(row, "part")
     kind = data.get("type")
     if not isinstance(kind, str):

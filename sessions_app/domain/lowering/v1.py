@@ -17,6 +17,7 @@ from typing import Any, Final
 from sessions_app.domain import jsjson
 from sessions_app.domain.dialects.farparts import FarPart
 from sessions_app.domain.dialects.opencode_v1_schema import INVALID_PROMPT, UNEXPECTED, replaced_output
+from sessions_app.domain.dialects.unread import UnreadTool
 from sessions_app.domain.model import (
     CompactionPart,
     FilePart,
@@ -51,11 +52,14 @@ BUILD_AGAIN: Final = (
 type _Block = tuple[dict[str, Any], Origin]
 
 
-def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None) -> Lowered:
+def lower_v1(
+    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None, values: bool = True
+) -> Lowered:
     """The canonical messages of the next request's history; with ``next_prompt``, of the next request itself.
 
     ``repairs`` on collapses twins and drops the tools of failed steps that lost their thinking
-    (docs/contract/design.md#6); off is what the client sends today. Raises ``LoweringError`` with the client's words
+    (docs/contract/design.md#6); off is what the client sends today. Without ``values`` the arguments and results of
+    calls that nobody has read yet are left empty. Raises ``LoweringError`` with the client's words
     where it cannot build a request (docs/contract/wire.md#f18, docs/contract/formats.md#a6).
     """
     for fault in session.faults:
@@ -63,7 +67,7 @@ def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt
         if fault.fatal and fault.rule == "corrupt-json" and fault.table in ("session", "message", "part"):
             raise LoweringError("corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id))
     messages = replayed(session)
-    lowering = _Lowering(target, repairs, session.version)
+    lowering = _Lowering(target, repairs, session.version, values)
     for message in paced(messages):
         lowering.add(message)
     if next_prompt is not None:
@@ -87,11 +91,12 @@ def _where(session: Session, table: str, row_id: str) -> Origin:
 class _Lowering:
     """Canonical messages as they grow, each with the origins of its blocks."""
 
-    def __init__(self, target: Target, repairs: bool, client: str) -> None:
+    def __init__(self, target: Target, repairs: bool, client: str, values: bool = True) -> None:
         self.target = target
         self.package = package_of(target)
         self.repairs = repairs
-        self.messages = Relowered(partial(_alone, target, repairs, client))
+        self.values = values
+        self.messages = Relowered(partial(_alone, target, repairs, client, values))
         self.lowered = Lowered(self.messages, [], client=client)
 
     def prompt(self, text: str, was_plan: bool) -> None:
@@ -174,20 +179,19 @@ class _Lowering:
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Call and result of a tool part; None for a status the client does not know (docs/contract/wire.md#f11)."""
         _refuse_fatal(part, origin)
-        result = self._result(part, origin, media)
+        empty = not self.values and isinstance(part, UnreadTool)
+        result = {"type": "text", "value": ""} if empty else self._result(part, origin, media)
         if result is None:
             return None
         shared: dict[str, Any] = {"id": part.call_id, "name": _name(part)}
         if part.provider_executed:
             shared["providerExecuted"] = True
-        metadata = {
-            key: value for key, value in _object(part.data.get("metadata")).items() if key != "providerExecuted"
-        }
+        metadata = {key: value for key, value in _object(part.provider_state).items() if key != "providerExecuted"}
         if same_model and metadata:
             shared["providerMetadata"] = _checked(metadata, origin)
         call = {"type": "tool-call", "id": shared["id"], "name": shared["name"]}
         if part.has_input:
-            call["input"] = _finite(part.input)
+            call["input"] = {} if empty else _finite(part.input)
         return {**call, **shared}, {
             "type": "tool-result",
             "id": shared["id"],
@@ -234,9 +238,9 @@ class _Lowering:
         return {"type": "content", "value": [*items, *inline]}
 
 
-def _alone(target: Target, repairs: bool, client: str, message: Message) -> list[CanonicalMessage]:
+def _alone(target: Target, repairs: bool, client: str, values: bool, message: Message) -> list[CanonicalMessage]:
     """What one stored message becomes: nothing of it depends on those around it."""
-    lowering = _Lowering(target, repairs, client)
+    lowering = _Lowering(target, repairs, client, values)
     lowering._add(message)
     return lowering.messages
 
@@ -262,7 +266,7 @@ def _assistant_block(part: Part, origin: Origin, same_model: bool, signed: bool)
     if isinstance(part, TextPart):
         _refuse_fatal(part, origin)
         block = {"type": "text", "text": " " if signed and part.text == "" else part.text}
-        metadata = part.data.get("metadata")
+        metadata = part.provider_state
     elif isinstance(part, ReasoningPart):
         if not same_model:
             if not isinstance(part.text, str):
@@ -270,7 +274,7 @@ def _assistant_block(part: Part, origin: Origin, same_model: bool, signed: bool)
             return {"type": "text", "text": part.text} if not is_blank(part.text) else None
         _refuse_fatal(part, origin)
         block = {"type": "reasoning", "text": part.text}
-        metadata = part.data.get("metadata")
+        metadata = part.provider_state
     else:
         return None
     if same_model and metadata is not None:
@@ -333,7 +337,7 @@ def _finite(value: Any) -> Any:
 
 def _name(part: ToolPart) -> str:
     """The tool's name; JavaScript puts whatever is there into a string."""
-    name = part.data.get("tool", "undefined")
+    name = part.tool or part.data.get("tool", "undefined")
     return name if isinstance(name, str) else json.dumps(name)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sessions_app.domain.model import StepFinishPart
 
@@ -23,23 +23,6 @@ _COLUMNS: Final = (
 """The session's columns of what its steps cost and used."""
 
 
-def _counts(data: Mapping[str, Any]) -> list[float]:
-    """What a step says of each of ``_COLUMNS``; 0 for what is no number."""
-    tokens = _member(data, "tokens")
-    cache = _member(tokens, "cache")
-    found = (
-        data.get("cost"),
-        *(tokens.get(name) for name in ("input", "output", "reasoning")),
-        *(cache.get(name) for name in ("read", "write")),
-    )
-    return [value if isinstance(value, (int, float)) and value is not True else 0 for value in found]
-
-
-def _member(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
-
-
 @rule("usage-counters-wrong", severity="info", safety="safe")
 def find(context: Context) -> Iterator[Finding]:
     """V1: cost and token columns against the sum over step-finish parts, negatives counted as 0."""
@@ -49,7 +32,7 @@ def find(context: Context) -> Iterator[Finding]:
     sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
     negative: list[str] = []
     for part in finishes:
-        counts = _counts(part.data)
+        counts = part.counts
         for name, count in zip(_COLUMNS, counts, strict=True):
             if count > 0:
                 sums[name] += count

@@ -40,12 +40,14 @@ def states(message: Message, part: Part) -> Iterator[tuple[JsonPath, dict[str, A
                 yield (name,), part.data[name]
         return
     path: tuple[str, ...] = ("metadata",)
-    holder: Any = part.data.get("metadata")
+    holder: Any
     if message.generation == 1:
         path = ("provider", "metadata") if isinstance(part, ToolPart) else ("providerMetadata",)
         holder = part.data
         for name in path:
             holder = holder.get(name) if isinstance(holder, dict) else None
+    else:
+        holder = part.provider_state
     if isinstance(holder, dict):
         for key, value in holder.items():
             if isinstance(value, dict):

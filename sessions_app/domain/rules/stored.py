@@ -28,6 +28,7 @@ WORDS: Final = PARTS | frozenset(
         "restarted",  # a message with more than one step-start
         "open-call",  # a call without an end
         "odd-id",  # a call id that some provider does not take, or that is not sent as it is stored
+        "odd-input",  # a call whose arguments are no object, or one with something odd about it
         "odd-name",  # a tool name that some provider does not take
         "repeated-id",  # two calls of one id
         "repeated-call",  # two calls of one tool in one message
@@ -100,8 +101,10 @@ def _of_session(session: Session, measure: Measure) -> Iterator[str]:
 def _of_call(tool: ToolPart) -> Iterator[str]:
     if tool.status in OPEN:
         yield "open-call"
-    if tool.state.get("attachments"):
+    if tool.attached:
         yield "attached"
+    if not tool.plain_input:
+        yield "odd-input"
     if _ID.match(tool.call_id) is None:
         yield "odd-id"
     if _NAME.match(tool.tool) is None:
