@@ -99,6 +99,14 @@ class Requests:
                 self._body = made
         return made
 
+    def judged(self, target: Target, traits: Traits | None) -> Body:
+        """The body to judge for ``target``: without what calls were given and gave, where nobody would look at that.
+        Raises ``LoweringError``."""
+        shared = self._body is not None and target == self.own
+        if shared or traits is None or not REGISTRY[target.protocol].by_outline(target, traits):
+            return self.body(target)
+        return written(self.outlined(target), self.session, target)
+
     def sent(self, target: Target) -> Sent:
         """What of the history is in the body for ``target``. Raises ``LoweringError``."""
         if self._sent is not None and target == self.own:

@@ -85,7 +85,7 @@ def loads(text: str | bytes) -> Json:
         value = _loads_slowly(text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text)
         nul = True
     _met.odd += nul
-    result: Json = _normalise(value)
+    result: Json = in_form(value)
     return result
 
 
@@ -150,7 +150,7 @@ def to_js(value: Any) -> Json:
             else:
                 continue
             stack.append(node[key])
-    result: Json = _normalise(holder[0])
+    result: Json = in_form(holder[0])
     return result
 
 
@@ -193,7 +193,7 @@ def _parse_int(digits: str) -> int | float:
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 
-def _normalise(value: Any) -> Any:
+def in_form(value: Any) -> Any:
     """Puts a decoded value into JavaScript form, in place; iterative, since nesting is the sender's choice."""
     kind = type(value)
     if kind is not dict and kind is not list:

@@ -334,6 +334,18 @@ class Message:
     seq: int | None = None
     generation: int = 0
     fault: RowFault | None = None
+    provider: str = field(init=False, repr=False, compare=False)
+    """Provider id of the model this message was sent to or made by, "" where the row names none."""
+    model: str = field(init=False, repr=False, compare=False)
+    """Model id, as ``provider``."""
+
+    def __getattr__(self, name: str) -> str:
+        # Told when somebody first asks.
+        if name not in _NAMES:
+            raise AttributeError(name)
+        value = _named(self.data, *_NAMES[name])
+        setattr(self, name, value)
+        return value
 
     @property
     def is_user(self) -> bool:
@@ -352,16 +364,6 @@ class Message:
         return value if isinstance(value, dict) else None
 
     @property
-    def provider(self) -> str:
-        """Provider id of the model this message was sent to or made by, "" where the row names none."""
-        return _named(self.data, "providerID")
-
-    @property
-    def model(self) -> str:
-        """Model id, as ``provider``."""
-        return _named(self.data, "modelID", "id")
-
-    @property
     def parent_id(self) -> str | None:
         """V1: the prompt that it answers."""
         value = self.data.get("parentID")
@@ -376,9 +378,10 @@ class Message:
 
     def tools(self) -> Iterator[ToolPart]:
         """Its tool calls, in stored order."""
-        for part in self.parts:
-            if isinstance(part, ToolPart):
-                yield part
+        return iter([part for part in self.parts if isinstance(part, ToolPart)])
+
+
+_NAMES: Final[dict[str, tuple[str, ...]]] = {"provider": ("providerID",), "model": ("modelID", "id")}
 
 
 def _named(data: dict[str, Any], *keys: str) -> str:

@@ -86,8 +86,9 @@ def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
     for row in paced(in_part_order(rows.parts)):
         owner = by_id.get(row.get("message_id", ""))
         if owner is not None:
-            part = _part(row, len(owner.parts))
-            owner.parts.append(part)
+            parts = owner.parts
+            part = _part(row, len(parts))
+            parts.append(part)
             if part.fault is not None:
                 faults.append(part.fault)
     return messages, faults
@@ -125,9 +126,9 @@ def _holding(message: Message, parts: list[Part]) -> Message:
 def decode_orphans(rows: SessionRows) -> list[Part]:
     """Parts whose message is not in the session; the client never loads them."""
     known = {row.get("id") for row in rows.messages}
-    strays = [row for row in rows.parts if row.get("message_id") not in known]
-    if not strays:
+    if known.issuperset([row.get("message_id") for row in rows.parts]):
         return []
+    strays = [row for row in rows.parts if row.get("message_id") not in known]
     return [_part(row, index) for index, row in enumerate(in_part_order(strays))]
 
 

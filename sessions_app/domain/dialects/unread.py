@@ -81,6 +81,16 @@ class _ToolRow(Struct, gc=False, tag_field="type", tag="tool"):
     metadata: _States | UnsetType = UNSET
 
 
+class _State(Struct, gc=False):
+    input: dict[str, Any]
+
+
+class _Call(Struct, gc=False):
+    """A call's arguments alone."""
+
+    state: _State
+
+
 class _StepStartRow(Struct, gc=False, tag_field="type", tag="step-start"):
     snapshot: str | UnsetType = UNSET
     metadata: None = None
@@ -174,6 +184,7 @@ _part: Final = msgspec.json.Decoder(
 ).decode
 _message: Final = msgspec.json.Decoder(_User | _Assistant).decode
 _value: Final = msgspec.json.Decoder().decode
+_input: Final = msgspec.json.Decoder(_Call).decode
 
 
 def plain_message(raw: Any) -> dict[str, Any] | None:
@@ -211,7 +222,7 @@ class _Unread(Part):
 _LATER: Final[dict[str, Callable[[Any], Any]]] = {
     "data": lambda part: jsjson.loads(part.raw),
     "state": lambda part: part.data["state"],
-    "input": lambda part: part.state["input"],
+    "input": lambda part: jsjson.in_form(_input(part.raw.encode()).state.input),
     "tokens": lambda part: part.data["tokens"],
     "cost": lambda part: part.data["cost"],
 }

@@ -15,7 +15,7 @@ from typing import Any, cast
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.patience import go_on
 from sessions_app.domain.protocols.table import WireRule
-from sessions_app.domain.protocols.traits import Traits, applicable
+from sessions_app.domain.protocols.traits import Traits, applicable, by_outline
 from sessions_app.domain.wire.lowered import Body, Lowered, Provenance
 from sessions_app.domain.wire.names import ProtocolName
 from sessions_app.domain.wire.target import Target
@@ -50,6 +50,10 @@ class Protocol:
         return (
             "rewritten" not in traits and traits.isdisjoint(rules.BODY) and not applicable(rules.checks(target), traits)
         )
+
+    def by_outline(self, target: Target, traits: Traits) -> bool:
+        """Whether the body of a history of these traits can be judged without what its calls were given and gave."""
+        return by_outline(applicable(self._module("rules").checks(target), traits), traits)
 
     def unwritten(
         self, lowered: Lowered, target: Target, traits: Traits

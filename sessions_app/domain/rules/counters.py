@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import add
 from typing import Final
 
 from sessions_app.domain.model import StepFinishPart
@@ -29,15 +31,11 @@ def find(context: Context) -> Iterator[Finding]:
     if context.v2:
         return
     finishes = [part for message in context.messages for part in message.parts if isinstance(part, StepFinishPart)]
-    sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
-    negative: list[str] = []
-    for part in finishes:
-        counts = part.counts
-        for name, count in zip(_COLUMNS, counts, strict=True):
-            if count > 0:
-                sums[name] += count
-        if min(counts) < 0:
-            negative.append(part.id)
+    counts = [part.counts for part in finishes]
+    negative = [part.id for part, count in zip(finishes, counts, strict=True) if min(count) < 0]
+    # One by one: what ``sum`` makes of floats is nearer to the truth than what the client adds up.
+    totals = [reduce(add, [one for one in column if one > 0], 0) for column in zip(*counts, strict=True)]
+    sums: dict[str, float] = dict(zip(_COLUMNS, totals or [0] * len(_COLUMNS), strict=True))
     stored = {name: context.row[name] for name in _COLUMNS if isinstance(context.row.get(name), (int, float))}
     wrong = [name for name, held in stored.items() if abs(held - sums[name]) > 1e-9 * max(1, abs(sums[name]))]
     if negative and not stored:

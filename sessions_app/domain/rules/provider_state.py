@@ -56,7 +56,10 @@ def states(message: Message, part: Part) -> Iterator[tuple[JsonPath, dict[str, A
 
 def has_state(message: Message, part: Part, key: str) -> bool:
     """The part keeps something of this name that only its provider takes back."""
-    return any(key in value for _, value in states(message, part))
+    if message.generation:
+        return any(key in value for _, value in states(message, part))
+    held = part.provider_state
+    return isinstance(held, dict) and any([key in value for value in held.values() if isinstance(value, dict)])
 
 
 def without(message: Message, part: Part, *keys: str) -> tuple[Edit, ...]:
@@ -136,6 +139,8 @@ def _steps(message: Message) -> list[list[Part]]:
 
 
 def _item(message: Message, part: Part) -> str:
+    if part.provider_state is None and not message.generation:
+        return ""
     held = (value.get(ITEM) for _, value in states(message, part))
     return next((item for item in held if isinstance(item, str)), "")
 
