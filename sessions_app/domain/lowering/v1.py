@@ -102,43 +102,46 @@ class _Lowering:
     def prompt(self, text: str, was_plan: bool) -> None:
         """The next user message (docs/contract/wire.md#c4), with the client's reminder where there is one."""
         texts = [text, BUILD_AGAIN] if was_plan else [text]
-        self._push("user", "", [({"type": "text", "text": text}, NOBODY) for text in texts if text])
+        said = [{"type": "text", "text": text} for text in texts if text]
+        self._push("user", "", said, [NOBODY] * len(said))
 
     def add(self, message: Message) -> None:
         at = len(self.messages)
         self._add(message)
-        if any(isinstance(part, FarPart) for part in message.parts):
+        if any([isinstance(part, FarPart) for part in message.parts]):
             self.messages.forget(at, message)
 
     def _add(self, message: Message) -> None:
         if message.is_user:
-            self._push("user", message.id, self._user(message))
+            self._user(message)
         elif message.is_assistant and left_out(message):
             self.lowered.notes.append(Origin(message.id, ""))
         elif message.is_assistant:
             self._assistant(message)
 
-    def _push(self, role: str, message_id: str, blocks: Sequence[_Block]) -> None:
+    def _push(self, role: str, message_id: str, blocks: list[dict[str, Any]], origins: list[Origin]) -> None:
         if blocks:
             message: CanonicalMessage = {"id": message_id, "role": role} if message_id else {"role": role}
-            message["content"] = [block for block, _ in blocks]
+            message["content"] = blocks
             self.lowered.messages.append(message)
-            self.lowered.origins.append([origin for _, origin in blocks])
+            self.lowered.origins.append(origins)
 
-    def _user(self, message: Message) -> list[_Block]:
-        blocks: list[_Block] = []
+    def _user(self, message: Message) -> None:
+        blocks: list[dict[str, Any]] = []
+        origins: list[Origin] = []
         for part in message.parts:
             block = _user_block(part)
             if block is None:
                 self.lowered.notes.append(Origin(message.id, part.id))
             else:
-                blocks.append((block, Origin(message.id, part.id)))
-        return blocks
+                blocks.append(block)
+                origins.append(Origin(message.id, part.id))
+        self._push("user", message.id, blocks, origins)
 
     def _assistant(self, message: Message) -> None:
         same_model = message.provider == self.target.provider and message.model == self.target.model
-        signed = any(isinstance(part, ReasoningPart) and _has_signature(part) for part in message.parts)
         parts: Sequence[Part] = deduped(message.parts) if self.repairs else message.parts
+        signed = any([_has_signature(part) for part in message.parts if isinstance(part, ReasoningPart)])
         media: list[_Block] = []
         for step in _steps(parts):
             if self.repairs and message.data.get("error") and same_model and loses_tools(step, self.package):
@@ -146,15 +149,18 @@ class _Lowering:
                 step = [part for part in step if not isinstance(part, ToolPart)]
             self._step(message, step, same_model, signed, media)
         if media:
-            self._push("user", "", [({"type": "text", "text": ATTACHED}, NOBODY), *media])
+            blocks = [{"type": "text", "text": ATTACHED}, *(block for block, _ in media)]
+            self._push("user", "", blocks, [NOBODY, *(origin for _, origin in media)])
 
     def _step(
         self, message: Message, step: Sequence[Part], same_model: bool, signed: bool, media: list[_Block]
     ) -> None:
         """One assistant message, and behind it one tool message with the results of its client tools
         (docs/contract/wire.md#6.1.6)."""
-        blocks: list[_Block] = []
-        results: list[_Block] = []
+        blocks: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
+        origins: list[Origin] = []
+        answered: list[Origin] = []
         for part in step:
             origin = Origin(message.id, part.id)
             if isinstance(part, ToolPart):
@@ -162,17 +168,19 @@ class _Lowering:
                 if lowered is None:
                     self.lowered.notes.append(origin)
                     continue
-                call, result = lowered
-                blocks.append((call, origin))
-                (blocks if part.provider_executed else results).append((result, origin))
+                blocks.append(lowered[0])
+                origins.append(origin)
+                (blocks if part.provider_executed else results).append(lowered[1])
+                (origins if part.provider_executed else answered).append(origin)
                 continue
             block = _assistant_block(part, origin, same_model, signed)
             if block is not None:
-                blocks.append((block, origin))
-            elif not isinstance(part, StepStartPart):
+                blocks.append(block)
+                origins.append(origin)
+            else:
                 self.lowered.notes.append(origin)
-        self._push("assistant", message.id, blocks)
-        self._push("tool", "", results)
+        self._push("assistant", message.id, blocks, origins)
+        self._push("tool", "", results, answered)
 
     def _tool(
         self, part: ToolPart, origin: Origin, same_model: bool, media: list[_Block]
@@ -183,22 +191,19 @@ class _Lowering:
         result = {"type": "text", "value": ""} if empty else self._result(part, origin, media)
         if result is None:
             return None
-        shared: dict[str, Any] = {"id": part.call_id, "name": _name(part)}
-        if part.provider_executed:
-            shared["providerExecuted"] = True
-        metadata = {key: value for key, value in _object(part.provider_state).items() if key != "providerExecuted"}
-        if same_model and metadata:
-            shared["providerMetadata"] = _checked(metadata, origin)
-        call = {"type": "tool-call", "id": shared["id"], "name": shared["name"]}
+        name = _name(part)
+        call: dict[str, Any] = {"type": "tool-call", "id": part.call_id, "name": name}
+        answer: dict[str, Any] = {"type": "tool-result", "id": part.call_id, "name": name, "result": result}
         if part.has_input:
             call["input"] = {} if empty else _finite(part.input)
-        return {**call, **shared}, {
-            "type": "tool-result",
-            "id": shared["id"],
-            "name": shared["name"],
-            "result": result,
-            **shared,
-        }
+        if part.provider_executed:
+            call["providerExecuted"] = answer["providerExecuted"] = True
+        metadata = part.provider_state if same_model else None
+        if metadata and isinstance(metadata, dict):
+            metadata = {key: value for key, value in metadata.items() if key != "providerExecuted"}
+            if metadata:
+                call["providerMetadata"] = answer["providerMetadata"] = _checked(metadata, origin)
+        return call, answer
 
     def _result(self, part: ToolPart, origin: Origin, media: list[_Block]) -> dict[str, Any] | None:
         state = part.state
@@ -309,7 +314,7 @@ def _refuse_fatal(part: Part, origin: Origin) -> None:
 
 def _checked(metadata: Any, origin: Origin) -> dict[str, Any]:
     """Provider metadata is a record of records, or the client's schema refuses the whole prompt."""
-    if not isinstance(metadata, dict) or not all(isinstance(value, dict) for value in metadata.values()):
+    if not isinstance(metadata, dict) or not all([isinstance(value, dict) for value in metadata.values()]):
         raise LoweringError("invalid-prompt", INVALID_PROMPT, origin, {"path": "metadata"})
     return metadata
 
