@@ -252,7 +252,8 @@ class ToolPart(Part):
 
     @property
     def plain_input(self) -> bool:
-        """Its input is an object, and neither its names nor that it is empty are odd (docs/contract/rules.md#tool-input-malformed)."""
+        """Its input is an object, and neither its names nor that it is empty are odd
+        (docs/contract/rules.md#tool-input-malformed)."""
         held = self.input
         return isinstance(held, dict) and plain_names(held) and (bool(held) or self.status != "error")
 

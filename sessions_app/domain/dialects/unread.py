@@ -232,18 +232,21 @@ class UnreadText(_Unread, TextPart):
     """Its text is there."""
 
     __slots__ = ("provider_state",)
+    provider_state: Any
 
 
 class UnreadReasoning(_Unread, ReasoningPart):
     """Its text and provider state are there."""
 
     __slots__ = ("provider_state",)
+    provider_state: Any
 
 
 class UnreadTool(_Unread, ToolPart):
     """A completed call whose result is text, with nothing odd about the names of its arguments."""
 
     __slots__ = ("provider_state",)
+    provider_state: Any
     attached = False
     plain_input = True
 
@@ -259,6 +262,7 @@ class UnreadStepFinish(_Unread, StepFinishPart):
     """What it used is there."""
 
     __slots__ = ("counts",)
+    counts: tuple[float, ...]
     provider_state = None
 
 
@@ -367,4 +371,5 @@ _QUOTE: Final = ord('"')
 
 def _orderly(states: dict[str, dict[str, str]]) -> bool:
     """JavaScript leaves the keys in their order."""
-    return not any([key < ":" or any([name < ":" for name in state]) for key, state in states.items()])
+    keys = [*states, *(name for state in states.values() for name in state)]
+    return not keys or min(keys) >= ":"

@@ -108,7 +108,7 @@ class _Lowering:
     def add(self, message: Message) -> None:
         at = len(self.messages)
         self._add(message)
-        if any([isinstance(part, FarPart) for part in message.parts]):
+        if any(isinstance(part, FarPart) for part in message.parts):
             self.messages.forget(at, message)
 
     def _add(self, message: Message) -> None:
@@ -141,7 +141,7 @@ class _Lowering:
     def _assistant(self, message: Message) -> None:
         same_model = message.provider == self.target.provider and message.model == self.target.model
         parts: Sequence[Part] = deduped(message.parts) if self.repairs else message.parts
-        signed = any([_has_signature(part) for part in message.parts if isinstance(part, ReasoningPart)])
+        signed = any(_has_signature(part) for part in message.parts if isinstance(part, ReasoningPart))
         media: list[_Block] = []
         for step in _steps(parts):
             if self.repairs and message.data.get("error") and same_model and loses_tools(step, self.package):
@@ -314,7 +314,7 @@ def _refuse_fatal(part: Part, origin: Origin) -> None:
 
 def _checked(metadata: Any, origin: Origin) -> dict[str, Any]:
     """Provider metadata is a record of records, or the client's schema refuses the whole prompt."""
-    if not isinstance(metadata, dict) or not all([isinstance(value, dict) for value in metadata.values()]):
+    if not isinstance(metadata, dict) or not all(isinstance(value, dict) for value in metadata.values()):
         raise LoweringError("invalid-prompt", INVALID_PROMPT, origin, {"path": "metadata"})
     return metadata
 

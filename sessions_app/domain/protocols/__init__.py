@@ -72,6 +72,11 @@ class Protocol:
         """Every rule of this protocol, by id of docs/wire-rules.md."""
         return cast("Mapping[str, WireRule]", self._module("table").TABLE)
 
+    def load(self) -> None:
+        """Load what judging the V1 client's requests takes."""
+        for name in ("v1", "rules"):
+            self._module(name)
+
     def _module(self, name: str) -> Any:
         return _imported(f"{__name__}.{self.package}.{name}")
 

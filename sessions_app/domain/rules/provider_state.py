@@ -59,7 +59,7 @@ def has_state(message: Message, part: Part, key: str) -> bool:
     if message.generation:
         return any(key in value for _, value in states(message, part))
     held = part.provider_state
-    return isinstance(held, dict) and any([key in value for value in held.values() if isinstance(value, dict)])
+    return isinstance(held, dict) and any(key in value for value in held.values() if isinstance(value, dict))
 
 
 def without(message: Message, part: Part, *keys: str) -> tuple[Edit, ...]:
