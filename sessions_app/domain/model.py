@@ -225,8 +225,7 @@ class ReasoningPart(Part):
 
 @dataclass(slots=True)
 class ToolPart(Part):
-    """A tool call and its result. ``status`` is the stored word (pending/streaming/running/completed/error or
-    unknown)."""
+    """A tool call and its result. ``status`` is the stored word, known or unknown."""
 
     call_id: str = ""
     tool: str = ""
@@ -252,16 +251,15 @@ class ToolPart(Part):
 
     @property
     def plain_input(self) -> bool:
-        """Its input is an object, and neither its names nor that it is empty are odd
-        (docs/contract/rules.md#tool-input-malformed)."""
+        """An object, of which nothing is odd (docs/contract/rules.md#tool-input-malformed)."""
         held = self.input
         return isinstance(held, dict) and plain_names(held) and (bool(held) or self.status != "error")
 
 
 def plain_names(arguments: Iterable[str]) -> bool:
-    """No name holds markup, and "value" is not the only one."""
-    names = list(arguments)
-    return names != ["value"] and not any("<" in name or ">" in name or "\n" in name for name in names)
+    """No name of an argument holds markup, and "value" is not the only one."""
+    names = "\t".join(arguments)
+    return names != "value" and "<" not in names and ">" not in names and "\n" not in names
 
 
 @dataclass(slots=True)
@@ -279,15 +277,11 @@ class StepFinishPart(Part):
 
     @property
     def counts(self) -> tuple[float, ...]:
-        """Cost, then tokens of input, output and reasoning, read from and written to the cache; 0 for what is no
-        number."""
+        """Cost, tokens of input, output and reasoning, read from and written to the cache; 0 for what is no number."""
         cache = self.tokens.get("cache")
         held = cache if isinstance(cache, dict) else {}
-        told = (
-            self.cost,
-            *(self.tokens.get(name) for name in ("input", "output", "reasoning")),
-            *(held.get(name) for name in ("read", "write")),
-        )
+        used = self.tokens.get
+        told = self.cost, used("input"), used("output"), used("reasoning"), held.get("read"), held.get("write")
         return tuple([value if isinstance(value, (int, float)) and value is not True else 0 for value in told])
 
 
@@ -341,11 +335,9 @@ class Message:
     """Model id, as ``provider``."""
 
     def __getattr__(self, name: str) -> str:
-        # Told when somebody first asks.
         if name not in _NAMES:
             raise AttributeError(name)
-        value = _named(self.data, *_NAMES[name])
-        setattr(self, name, value)
+        setattr(self, name, value := _named(self.data, *_NAMES[name]))
         return value
 
     @property

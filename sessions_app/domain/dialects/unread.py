@@ -8,6 +8,7 @@ fault; any other row is read whole.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -206,9 +207,15 @@ def plain_message(raw: Any) -> dict[str, Any] | None:
 
 
 class _Unread(Part):
-    """What is not there yet is read when it is asked for."""
+    """What is not there yet is read when it is asked for. Made of values, as by ``replace``, it is an ordinary part."""
 
     __slots__ = ()
+
+    def __new__(cls, *values: Any, **named: Any) -> Any:
+        return cls.__bases__[1](*values, **named)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).__bases__[1], tuple([getattr(self, each.name) for each in fields(self)])
 
     def __getattr__(self, name: str) -> Any:
         read = _LATER.get(name)
@@ -297,7 +304,7 @@ def _text(told: _TextRow) -> Part | None:
     state = told.metadata
     if state is not UNSET and not _orderly(state):
         return None
-    part = UnreadText.__new__(UnreadText)
+    part = _new(UnreadText)
     part.kind = "text"
     part.text = told.text
     part.synthetic = told.synthetic
@@ -310,7 +317,7 @@ def _reasoning(told: _ReasoningRow) -> Part | None:
     state = told.metadata
     if state is not UNSET and not _orderly(state):
         return None
-    part = UnreadReasoning.__new__(UnreadReasoning)
+    part = _new(UnreadReasoning)
     part.kind = "reasoning"
     part.text = told.text
     part.metadata = {} if state is UNSET else state
@@ -324,7 +331,7 @@ def _tool(told: _ToolRow) -> Part | None:
         return None
     if state is not UNSET and ("providerExecuted" in state or not _orderly(state)):
         return None
-    part = UnreadTool.__new__(UnreadTool)
+    part = _new(UnreadTool)
     part.kind = "tool"
     part.call_id = told.callID
     part.tool = told.tool
@@ -337,13 +344,13 @@ def _tool(told: _ToolRow) -> Part | None:
 
 
 def _step_start(told: _StepStartRow) -> Part:
-    part = UnreadStepStart.__new__(UnreadStepStart)
+    part = _new(UnreadStepStart)
     part.kind = "step-start"
     return part
 
 
 def _step_finish(told: _StepFinishRow) -> Part:
-    part = UnreadStepFinish.__new__(UnreadStepFinish)
+    part = _new(UnreadStepFinish)
     used = told.tokens
     part.kind = "step-finish"
     part.reason = told.reason
@@ -353,11 +360,12 @@ def _step_finish(told: _StepFinishRow) -> Part:
 
 
 def _patch(told: _PatchRow) -> Part:
-    part = UnreadOther.__new__(UnreadOther)
+    part = _new(UnreadOther)
     part.kind = "patch"
     return part
 
 
+_new: Final = object.__new__
 _MADE: Final[dict[type, Callable[[Any], Part | None]]] = {
     _TextRow: _text,
     _ReasoningRow: _reasoning,
