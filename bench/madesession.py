@@ -100,8 +100,8 @@ class MadeSession:
         self._part(user, {"type": "text", "text": self.words.prose(dice, dice.randint(4, 60))})
         if self.maker.images and dice.random() < 0.01:
             self._part(user, {"type": "file", "mime": "image/png", "filename": "screen.png", "url": _picture()})
-        for _ in range(min(40, int(dice.expovariate(1 / 6)) + 1)):
-            self._step(user)
+        for at in range(min(40, int(dice.expovariate(1 / 6)) + 1)):
+            self._step(user, first=at == 0)
         self._answer(user, self.words.prose(dice, dice.randint(20, 200)), "build")
         if self._since_summary > COMPACTED_AT:
             self._compact()
@@ -116,10 +116,10 @@ class MadeSession:
         self._part(again, {"type": "text", "metadata": {"compaction_continue": True}, "synthetic": True, "text": on})
         self._answer(again, self.words.prose(self.dice, 40), "build")
 
-    def _step(self, user: str) -> None:
+    def _step(self, user: str, *, first: bool) -> None:
         dice = self.dice
         message = self._assistant(user, "tool-calls", "build")
-        if dice.random() < 0.7:
+        if first or dice.random() < self.maker.thinks:
             thought = self.maker.reasoning(dice, self.words.prose(dice, dice.randint(20, 160)))
             self._part(message, {**thought, "time": self._took(900)})
         if dice.random() < 0.5:

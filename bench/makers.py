@@ -25,6 +25,8 @@ class Maker:
     silent: bool = False
     """Its thinking has no text, only the seal."""
     images: bool = True
+    thinks: float = 0.7
+    """Share of its steps that have reasoning, behind the first of a turn."""
 
     def call_id(self, dice: random.Random) -> str:
         return self.call + "".join(dice.choices(_SIGNS, k=16 if not self.call else 24))
@@ -43,7 +45,7 @@ class Maker:
     def _sealed(self, dice: random.Random, prefix: str, *, sealed: bool) -> dict[str, Any]:
         if self.seal == "encrypted":
             state = {"itemId": prefix + dice.randbytes(24).hex()}
-            state |= {"reasoningEncryptedContent": _noise(dice, 600)} if sealed else {}
+            state |= {"reasoningEncryptedContent": _fernet(dice, 600)} if sealed else {}
         elif self.seal == "signature":
             state = {"signature": _noise(dice, 300)}
         elif self.seal == "thought":
@@ -60,12 +62,17 @@ MAKERS = (
     Maker("google", "gemini-3-pro-preview", 0.10, "", "thought", "google"),
     Maker("amazon-bedrock", "anthropic.claude-sonnet-4-5-20250929-v1:0", 0.05, "tooluse_", "signature", "bedrock"),
     Maker("zai", "glm-4.6", 0.10, "call_", images=False),
-    Maker("deepseek", "deepseek-chat", 0.10, "call_00_", images=False),
+    Maker("deepseek", "deepseek-reasoner", 0.10, "call_00_", images=False, thinks=1.0),
 )
 
 
 def maker(dice: random.Random) -> Maker:
     return dice.choices(MAKERS, [one.share for one in MAKERS])[0]
+
+
+def _fernet(dice: random.Random, size: int) -> str:
+    """As OpenAI seals: a version and the first bytes of a time, so that all begin alike."""
+    return base64.urlsafe_b64encode(b"\x80\0\0\0\0" + dice.randbytes(size)).decode()
 
 
 def _noise(dice: random.Random, size: int) -> str:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.dialects import dialect_of
-from sessions_app.domain.lowering import lower, lowerer
+from sessions_app.domain.lowering import lower, lowerer, outline
 from sessions_app.domain.lowering.relowered import Relowered
 from sessions_app.domain.lowering.v1_packages import is_verified
 from sessions_app.domain.model import V1, V2, Session
@@ -82,6 +82,7 @@ class Requests:
         self.own = own
         self._how = (repairs, next_prompt, generation)
         self._lowered: dict[Hashable, Lowered | LoweringError] = {}
+        self._outlines: dict[Hashable, Lowered | LoweringError] = {}
         self._traits: dict[Hashable, Told] = {}
         self._body: Body | None = None
         self._sent: Sent | None = None
@@ -98,6 +99,14 @@ class Requests:
                 self._body = made
         return made
 
+    def judged(self, target: Target, traits: Traits | None) -> Body:
+        """The body to judge for ``target``: without what calls were given and gave, where nobody would look at that.
+        Raises ``LoweringError``."""
+        shared = self._body is not None and target == self.own
+        if shared or traits is None or not REGISTRY[target.protocol].by_outline(target, traits):
+            return self.body(target)
+        return written(self.outlined(target), self.session, target)
+
     def sent(self, target: Target) -> Sent:
         """What of the history is in the body for ``target``. Raises ``LoweringError``."""
         if self._sent is not None and target == self.own:
@@ -106,17 +115,30 @@ class Requests:
 
     def lowered(self, target: Target) -> Lowered:
         """The canonical messages for ``target``. Raises ``LoweringError``."""
+        return self._kept(self._lowered, self._key(target), target, lower)
+
+    def outlined(self, target: Target) -> Lowered:
+        """``lowered``, where the arguments and results of calls may be left empty. Raises ``LoweringError``."""
         key = self._key(target)
-        if key not in self._lowered:
+        return self._kept(self._lowered if key in self._lowered else self._outlines, key, target, outline)
+
+    def _kept(
+        self,
+        kept: dict[Hashable, Lowered | LoweringError],
+        key: Hashable,
+        target: Target,
+        make: Callable[..., Lowered],
+    ) -> Lowered:
+        if key not in kept:
             try:
-                made = self._lowered[key] = lower(self.session, target, *self._how)
+                made = kept[key] = make(self.session, target, *self._how)
                 made.whole = self.session.dialect in (V1, V2) and not self.measure.odd
             except LoweringError as error:
-                self._lowered[key] = error
-        kept = self._lowered[key]
-        if isinstance(kept, LoweringError):
-            raise kept.with_traceback(None)
-        return kept
+                kept[key] = error
+        found = kept[key]
+        if isinstance(found, LoweringError):
+            raise found.with_traceback(None)
+        return found
 
     def traits(self, target: Target) -> Traits | None:
         """What there is in the history that ``target`` could object to, None where that is not known of its dialect.
@@ -126,7 +148,7 @@ class Requests:
         key = self._key(target)
         if key not in self._traits:
             v2 = dialect_of(self.session).writer == "v2"
-            self._traits[key] = traits_of(self.lowered(target), self.measure, v2)
+            self._traits[key] = traits_of(self.outlined(target), self.measure, v2)
         return for_target(self._traits[key], target)
 
     def silent(self, target: Target) -> bool:
@@ -140,7 +162,7 @@ class Requests:
         traits = self.traits(target)
         if traits is None or dialect_of(self.session).writer != "v1":
             return None
-        return REGISTRY[target.protocol].unwritten(self.lowered(target), target, traits)
+        return REGISTRY[target.protocol].unwritten(self.outlined(target), target, traits)
 
     def verified(self, target: Target) -> bool:
         """Whether recordings confirm what the client's writer makes for ``target`` (``Body.verified``)."""

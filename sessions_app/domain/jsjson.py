@@ -85,7 +85,7 @@ def loads(text: str | bytes) -> Json:
         value = _loads_slowly(text.decode("utf-8", "surrogatepass") if isinstance(text, bytes) else text)
         nul = True
     _met.odd += nul
-    result: Json = _normalise(value)
+    result: Json = in_form(value)
     return result
 
 
@@ -150,7 +150,7 @@ def to_js(value: Any) -> Json:
             else:
                 continue
             stack.append(node[key])
-    result: Json = _normalise(holder[0])
+    result: Json = in_form(holder[0])
     return result
 
 
@@ -193,11 +193,11 @@ def _parse_int(digits: str) -> int | float:
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 
-def _normalise(value: Any) -> Any:
+def in_form(value: Any) -> Any:
     """Puts a decoded value into JavaScript form, in place; iterative, since nesting is the sender's choice."""
     kind = type(value)
     if kind is not dict and kind is not list:
-        return _scalar(value)
+        return scalar(value)
     stack = [value]
     while stack:
         node = stack.pop()
@@ -212,7 +212,7 @@ def _normalise(value: Any) -> Any:
                 if kind is dict or kind is list:
                     stack.append(item)
                 elif kind is float or (kind is int and not -MAX_SAFE <= item <= MAX_SAFE):
-                    node[key] = _scalar(item)
+                    node[key] = scalar(item)
             if numeric:
                 _reorder(node)
         else:
@@ -223,7 +223,7 @@ def _normalise(value: Any) -> Any:
                 if kind is dict or kind is list:
                     stack.append(item)
                 elif kind is float or (kind is int and not -MAX_SAFE <= item <= MAX_SAFE):
-                    node[index] = _scalar(item)
+                    node[index] = scalar(item)
     return value
 
 
@@ -239,7 +239,7 @@ def _reorder(node: dict[str, Any]) -> None:
     node.update(items)
 
 
-def _scalar(value: Any) -> Any:
+def scalar(value: Any) -> Any:
     """A number as a double, held as the Python number that prints like it; anything else as it is."""
     kind = type(value)
     if kind is int and not -MAX_SAFE <= value <= MAX_SAFE:

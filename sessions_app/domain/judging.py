@@ -55,7 +55,7 @@ def verdict_on(requests: Requests, target: Target) -> Verdict:
         told = requests.unwritten(target)
         if told is not None:
             return _told(verdict_of(target, *told), requests.opens_with, requests.verified(target))
-        request = requests.body(target)
+        request = requests.judged(target, traits)
     except LoweringError as error:
         return _told(_refused(target, error), requests.opens_with)
     return _told(judge(request, target, traits), requests.opens_with, request.verified)

@@ -8,7 +8,7 @@ dialect compiles back to row changes in the row's own shape.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, Literal
@@ -187,6 +187,11 @@ class Part:
         """Characters of stored JSON."""
         return len(self.raw)
 
+    @property
+    def provider_state(self) -> Any:
+        """V1: what the provider gave to be sent back, whatever its type; None where there is nothing."""
+        return self.data.get("metadata")
+
 
 @dataclass(slots=True)
 class TextPart(Part):
@@ -220,8 +225,7 @@ class ReasoningPart(Part):
 
 @dataclass(slots=True)
 class ToolPart(Part):
-    """A tool call and its result. ``status`` is the stored word (pending/streaming/running/completed/error or
-    unknown)."""
+    """A tool call and its result. ``status`` is the stored word, known or unknown."""
 
     call_id: str = ""
     tool: str = ""
@@ -240,6 +244,23 @@ class ToolPart(Part):
             return False
         return not (self.status == "error" and self.interrupted and self.input == {})
 
+    @property
+    def attached(self) -> bool:
+        """Its result has files."""
+        return bool(self.state.get("attachments"))
+
+    @property
+    def plain_input(self) -> bool:
+        """An object, of which nothing is odd (docs/contract/rules.md#tool-input-malformed)."""
+        held = self.input
+        return isinstance(held, dict) and plain_names(held) and (bool(held) or self.status != "error")
+
+
+def plain_names(arguments: Iterable[str]) -> bool:
+    """No name of an argument holds markup, and "value" is not the only one."""
+    names = "\t".join(arguments)
+    return names != "value" and "<" not in names and ">" not in names and "\n" not in names
+
 
 @dataclass(slots=True)
 class StepStartPart(Part):
@@ -253,6 +274,15 @@ class StepFinishPart(Part):
     reason: str = ""
     tokens: dict[str, Any] = field(default_factory=dict)
     cost: Any = 0
+
+    @property
+    def counts(self) -> tuple[float, ...]:
+        """Cost, tokens of input, output and reasoning, read from and written to the cache; 0 for what is no number."""
+        cache = self.tokens.get("cache")
+        held = cache if isinstance(cache, dict) else {}
+        used = self.tokens.get
+        told = self.cost, used("input"), used("output"), used("reasoning"), held.get("read"), held.get("write")
+        return tuple([value if isinstance(value, (int, float)) and value is not True else 0 for value in told])
 
 
 @dataclass(slots=True)
@@ -299,6 +329,16 @@ class Message:
     seq: int | None = None
     generation: int = 0
     fault: RowFault | None = None
+    provider: str = field(init=False, repr=False, compare=False)
+    """Provider id of the model this message was sent to or made by, "" where the row names none."""
+    model: str = field(init=False, repr=False, compare=False)
+    """Model id, as ``provider``."""
+
+    def __getattr__(self, name: str) -> str:
+        if name not in _NAMES:
+            raise AttributeError(name)
+        setattr(self, name, value := _named(self.data, *_NAMES[name]))
+        return value
 
     @property
     def is_user(self) -> bool:
@@ -317,16 +357,6 @@ class Message:
         return value if isinstance(value, dict) else None
 
     @property
-    def provider(self) -> str:
-        """Provider id of the model this message was sent to or made by, "" where the row names none."""
-        return _named(self.data, "providerID")
-
-    @property
-    def model(self) -> str:
-        """Model id, as ``provider``."""
-        return _named(self.data, "modelID", "id")
-
-    @property
     def parent_id(self) -> str | None:
         """V1: the prompt that it answers."""
         value = self.data.get("parentID")
@@ -341,9 +371,10 @@ class Message:
 
     def tools(self) -> Iterator[ToolPart]:
         """Its tool calls, in stored order."""
-        for part in self.parts:
-            if isinstance(part, ToolPart):
-                yield part
+        return iter([part for part in self.parts if isinstance(part, ToolPart)])
+
+
+_NAMES: Final[dict[str, tuple[str, ...]]] = {"provider": ("providerID",), "model": ("modelID", "id")}
 
 
 def _named(data: dict[str, Any], *keys: str) -> str:

@@ -26,25 +26,24 @@ class Measure(NamedTuple):
 
 def measured(session: Session) -> Measure:
     """The measure of every row and line of the session, of all its histories."""
-    largest = total = 0
+    sizes = [0]
     known = session.whole is session.rows
     odd = False
     for row in _rows(session):
         if known and isinstance(row, FarRow):
-            size = row.far.length
-        else:
-            text = row.get("data") or ""
-            if not isinstance(text, str):
-                odd, text = True, str(text)  # no row of a client's
-            size = len(text)
-            odd = odd or (not known and may_be_odd(text))
-        total += size
-        if size > largest:
-            largest = size
+            sizes.append(row.far.length)
+            continue
+        text = row.get("data") or ""
+        if type(text) is not str:
+            odd, text = True, str(text)  # no row of a client's
+        sizes.append(len(text))
+        if not (known or odd):
+            odd = may_be_odd(text)
     for row in session.rows.inputs:  # which are decoded only where they are sent
         prompt = str(row.get("prompt") or "")
-        odd, largest, total = odd or may_be_odd(prompt), max(largest, len(prompt)), total + len(prompt)
-    return Measure(odd, largest, total)
+        sizes.append(len(prompt))
+        odd = odd or may_be_odd(prompt)
+    return Measure(odd, max(sizes), sum(sizes))
 
 
 def may_be_odd(text: str) -> bool:

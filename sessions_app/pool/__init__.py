@@ -7,16 +7,22 @@ where there are any. No Django here, and none in the processes as long as the fu
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sessions_app import env
 from sessions_app.stores.base import Store
 
 from .chunks import Chunk, Maker
 
-__all__ = ["Maker", "cores", "over"]
+if TYPE_CHECKING:
+    from .spares import Spare
+
+__all__ = ["Maker", "cores", "over", "waiting"]
 
 CHUNK: Final = 4_000_000
 """Stored characters that a process takes at once, so that others do not wait at the end for one that took long."""
@@ -38,6 +44,7 @@ def over[S, T](
     lost: Callable[[Any, str], T],
     jobs: int = 0,
     say: Callable[[str], object] = lambda words: None,
+    spares: list[Spare] | None = None,
 ) -> Iterator[T]:
     """What ``maker(store, settings)`` gives for each of ``ids``, in their order. Closing the iterator ends all
     processes.
@@ -57,12 +64,35 @@ def over[S, T](
         return
     from .crew import Crew
 
-    crew = Crew(store, chunks, maker, settings, lost, say)
+    crew = Crew(store, chunks, maker, settings, lost, say, [] if spares is None else spares)
     try:
         crew.start(most)
         yield from crew.results()
     finally:
         crew.end()
+
+
+@contextmanager
+def waiting(path: str | None, jobs: int, prepare: Callable[[], object]) -> Iterator[list[Spare]]:
+    """Processes for ``over`` with the store at ``path``, to be called before anything is opened: where this one may
+    fork, they need not start. ``prepare`` loads what they all need. Those that are left end with the block."""
+    found: list[Spare] = []
+    try:
+        large = path is not None and Path(path).is_file() and Path(path).stat().st_size >= SMALL
+        count = (jobs or env.jobs() or cores()) if large and _may_fork() else 1
+        if count > 1:
+            from .spares import fork
+
+            prepare()
+            fork(count, found)
+        yield found
+    finally:
+        for spare in found:
+            spare.end()
+
+
+def _may_fork() -> bool:
+    return sys.platform == "linux" and "django" not in sys.modules and threading.active_count() == 1
 
 
 def cores() -> int:

@@ -1,9 +1,9 @@
 """The processes of the pool: how they are started, given work, listened to and ended, and what becomes of the work of
 one that was killed.
 
-Each opens the store itself and is a fresh interpreter: a forked one would share SQLite's locks with this one, and
-whatever this one has loaded. They are a process group each, so Ctrl-C reaches this process alone, which ends them; when
-this one is gone they end by themselves.
+Each opens the store itself. It is a fresh interpreter, or was forked before anything was open (``spares``): one forked
+later would share SQLite's locks with this one, and whatever this one has loaded. They are a process group each, so
+Ctrl-C reaches this process alone, which ends them; when this one is gone they end by themselves.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from sessions_app.stores.clientconfig import ClientConfiguration
 from sessions_app.stores.sqlite.store import SqliteStore
 
 from .chunks import Answer, Chunk, Maker
+from .spares import Spare
 
 AHEAD: Final = 3
 """Chunks a process that may be given out before the first of them is through, so that memory stays flat."""
@@ -68,8 +69,19 @@ class _Place(NamedTuple):
 class _Hand[T]:
     """One process, and the chunks that it has."""
 
-    def __init__(self, work: bytes) -> None:
+    def __init__(self, work: bytes, spare: Spare | None = None) -> None:
         """Raises ``OSError`` where the system gives no process."""
+        self.chunks: deque[Chunk[T]] = deque()
+        self.ready = False
+        self.process: Spare | subprocess.Popen[bytes]
+        if spare is None:
+            self._start()
+        else:
+            self.process, self.line = spare, spare.line
+        with suppress(OSError):  # it is gone already: seen when it is listened to
+            self.line.send_bytes(work)
+
+    def _start(self) -> None:
         self.line, theirs = Pipe()
         command = [sys.executable, "-c", _BEGIN, str(theirs.fileno())]
         try:
@@ -85,11 +97,8 @@ class _Hand[T]:
             raise
         finally:
             theirs.close()
-        self.chunks: deque[Chunk[T]] = deque()
-        self.ready = False
-        with suppress(OSError):  # it is gone already: seen when it is listened to
+        with suppress(OSError):
             self.line.send(sys.path)
-            self.line.send_bytes(work)
 
     def give(self, chunk: Chunk[T]) -> None:
         self.chunks.append(chunk)
@@ -119,7 +128,9 @@ class Crew[S, T]:
         settings: S,
         lost: Callable[[Any, str], T],
         say: Callable[[str], object],
+        spares: list[Spare],
     ) -> None:
+        self._spares = spares
         self._store, self._maker, self._settings, self._lost, self._say = store, maker, settings, lost, say
         self._chunks = chunks
         self._todo = deque(chunks)
@@ -130,7 +141,7 @@ class Crew[S, T]:
     def start(self, count: int) -> None:
         for _ in range(count):
             try:
-                self._hands.append(_Hand(self._work))
+                self._hands.append(_Hand(self._work, self._spares.pop() if self._spares else None))
             except OSError as problem:
                 self._say(f"A process could not be started ({problem.strerror}); it goes on with fewer.")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from sessions_app.domain import dialects
+from sessions_app.domain.protocols import REGISTRY
 from sessions_app.domain.rowcodec import to_text
 from sessions_app.domain.rules import Facts
 from sessions_app.domain.scan import as_document, scan
@@ -37,6 +38,12 @@ class Scanned(NamedTuple):
     """Why it is unreadable."""
     ours: bool = False
     """It is our failure, which is said beside the result."""
+
+
+def load() -> None:
+    """Load what every scan needs and no import does."""
+    for protocol in REGISTRY.values():
+        protocol.load()
 
 
 def scanner(store: Store, asked: Asked) -> Callable[[Any], Scanned]:

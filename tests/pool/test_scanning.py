@@ -33,6 +33,17 @@ sys.exit(main(["scan", sys.argv[1], "--jobs", "2", *sys.argv[3:]]))
 """
 
 
+FORKED = """
+import subprocess, sys
+from sessions_app import pool
+from sessions_app.cli import main
+subprocess.Popen = None
+pool.CHUNK = pool.SMALL = 1
+sys.exit(main(["scan", sys.argv[1], "--jobs", "3", *sys.argv[2:]]))
+"""
+"""No process but a forked one can be started."""
+
+
 def stored_ids(path: Path) -> list[str]:
     with open_store(path) as store:
         return store.session_ids()
@@ -46,6 +57,17 @@ def test_every_form_is_byte_for_byte_what_one_process_writes(suture, several, fo
 
     assert suture("scan", several, "--jobs", 3, *form) == alone
     assert alone.code == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+@pytest.mark.parametrize("form", [("--json",), pytest.param(("--ndjson",), marks=pytest.mark.exhaustive)])
+def test_forked_processes_write_the_same(suture, tmp_path, several, form):
+    environment = {**os.environ, "SUTURE_DATA_DIR": str(tmp_path / "data")}
+    begin = [sys.executable, "-c", FORKED, str(several), *form]
+    process = subprocess.run(begin, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    alone = suture("scan", several, "--jobs", 1, *form)
+
+    assert (process.returncode, process.stdout, process.stderr) == (alone.code, alone.out, alone.err)
 
 
 @pytest.mark.exhaustive
@@ -87,16 +109,18 @@ def test_a_number_of_processes_that_is_none_is_bad_usage(suture, several, said):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it_at_once_and_leaves_no_process(tmp_path, several, number, code):
+@pytest.mark.parametrize("begin", [STOPPED, STOPPED.replace("CHUNK = 1", "CHUNK = pool.SMALL = 1")])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_a_signal_ends_it_at_once_and_leaves_no_process(tmp_path, several, number, code, begin):
     folder = tmp_path / "notes"
     folder.mkdir()
-    begin = [sys.executable, "-c", STOPPED, str(several), str(folder), "--ndjson"]
+    command = [sys.executable, "-c", begin, str(several), str(folder), "--ndjson"]
     environment = {**os.environ, "SUTURE_DATA_DIR": str(tmp_path / "data")}
-    process = subprocess.Popen(begin, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     working = processes(folder, 2)
     process.send_signal(number)
     _, words = process.communicate(timeout=10)
 
-    assert (process.returncode, words) == (code, f"suture: stopped by {signal.Signals(number).name}\n")
+    said = f"suture: stopped by {signal.Signals(number).name}\n" if code > 0 else ""
+    assert (process.returncode, words) == (code, said)
     assert all(gone(one) for one in working)

@@ -39,6 +39,7 @@ from .base import Decoded
 from .farparts import FAR, FarMessage
 from .opencode import OpencodeDialect, reads_v2
 from .rowedit import changed_columns, edited_data, row_change
+from .unread import plain_message, unread_part
 
 
 class OpencodeV1(OpencodeDialect):
@@ -85,8 +86,9 @@ def decode_messages(rows: SessionRows) -> tuple[list[Message], list[RowFault]]:
     for row in paced(in_part_order(rows.parts)):
         owner = by_id.get(row.get("message_id", ""))
         if owner is not None:
-            part = _part(row, len(owner.parts))
-            owner.parts.append(part)
+            parts = owner.parts
+            part = _part(row, len(parts))
+            parts.append(part)
             if part.fault is not None:
                 faults.append(part.fault)
     return messages, faults
@@ -124,9 +126,9 @@ def _holding(message: Message, parts: list[Part]) -> Message:
 def decode_orphans(rows: SessionRows) -> list[Part]:
     """Parts whose message is not in the session; the client never loads them."""
     known = {row.get("id") for row in rows.messages}
-    strays = [row for row in rows.parts if row.get("message_id") not in known]
-    if not strays:
+    if known.issuperset([row.get("message_id") for row in rows.parts]):
         return []
+    strays = [row for row in rows.parts if row.get("message_id") not in known]
     return [_part(row, index) for index, row in enumerate(in_part_order(strays))]
 
 
@@ -145,6 +147,9 @@ def in_part_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def _message(row: Row, faults: list[RowFault]) -> Message:
+    if type(row) is dict and (plain := plain_message(row.get("data"))) is not None:
+        id_, session = str(row.get("id", "")), str(row.get("session_id", ""))
+        return Message(id_, session, plain["role"], plain, row["data"], row, time_created=_created(row, plain))
     data, raw, fault = _decoded(row, "message")
     if fault is None:
         fault = schema.message_fault(str(row.get("id", "")), data)
@@ -202,6 +207,8 @@ def _created(row: Row, data: Mapping[str, Any]) -> int:
 
 
 def _part(row: Row, index: int) -> Part:
+    if type(row) is dict and (unread := unread_part(row, index)) is not None:
+        return unread
     data, raw, fault = _decoded(row, "part")
     kind = data.get("type")
     if not isinstance(kind, str):

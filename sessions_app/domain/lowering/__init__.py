@@ -53,3 +53,13 @@ def lower(
     cannot build a request.
     """
     return lowerer(session).lower(session, target, repairs, next_prompt, generation)
+
+
+@undisturbed
+def outline(
+    session: Session, target: Target, repairs: bool, next_prompt: str | None, generation: int | None
+) -> Lowered:
+    """As ``lower``, for who asks how messages and blocks follow each other, and for nothing that calls were given or
+    gave: a dialect need not read that."""
+    module = lowerer(session)
+    return getattr(module, "outline", module.lower)(session, target, repairs, next_prompt, generation)

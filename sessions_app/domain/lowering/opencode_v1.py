@@ -20,6 +20,13 @@ def lower(
     return lower_v1(session, target, repairs, next_prompt)
 
 
+def outline(
+    session: Session, target: Target, repairs: bool, next_prompt: str | None, generation: int | None = None
+) -> Lowered:
+    """As ``lower``, with the arguments and results of most calls left empty."""
+    return lower_v1(session, target, repairs, next_prompt, values=False)
+
+
 def opens_with(session: Session) -> str | None:
     """The task that the client runs before the next turn."""
     return opens_with_task(session)
@@ -31,4 +38,4 @@ def keys(session: Session, repairs: bool) -> Callable[[Target], Hashable]:
 
 
 def _attachments(session: Session) -> bool:
-    return any(tool.state.get("attachments") for message in session.history(V1) for tool in message.tools())
+    return any(tool.attached for message in session.history(V1) for tool in message.tools())

@@ -17,6 +17,7 @@ from typing import Any, Final
 from sessions_app.domain import jsjson
 from sessions_app.domain.dialects.farparts import FarPart
 from sessions_app.domain.dialects.opencode_v1_schema import INVALID_PROMPT, UNEXPECTED, replaced_output
+from sessions_app.domain.dialects.unread import UnreadTool
 from sessions_app.domain.model import (
     CompactionPart,
     FilePart,
@@ -51,11 +52,14 @@ BUILD_AGAIN: Final = (
 type _Block = tuple[dict[str, Any], Origin]
 
 
-def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None) -> Lowered:
+def lower_v1(
+    session: Session, target: Target, repairs: bool = True, next_prompt: str | None = None, values: bool = True
+) -> Lowered:
     """The canonical messages of the next request's history; with ``next_prompt``, of the next request itself.
 
     ``repairs`` on collapses twins and drops the tools of failed steps that lost their thinking
-    (docs/contract/design.md#6); off is what the client sends today. Raises ``LoweringError`` with the client's words
+    (docs/contract/design.md#6); off is what the client sends today. Without ``values`` the arguments and results of
+    calls that nobody has read yet are left empty. Raises ``LoweringError`` with the client's words
     where it cannot build a request (docs/contract/wire.md#f18, docs/contract/formats.md#a6).
     """
     for fault in session.faults:
@@ -63,7 +67,7 @@ def lower_v1(session: Session, target: Target, repairs: bool = True, next_prompt
         if fault.fatal and fault.rule == "corrupt-json" and fault.table in ("session", "message", "part"):
             raise LoweringError("corrupt-json", fault.words or UNEXPECTED, _where(session, fault.table, fault.id))
     messages = replayed(session)
-    lowering = _Lowering(target, repairs, session.version)
+    lowering = _Lowering(target, repairs, session.version, values)
     for message in paced(messages):
         lowering.add(message)
     if next_prompt is not None:
@@ -87,17 +91,19 @@ def _where(session: Session, table: str, row_id: str) -> Origin:
 class _Lowering:
     """Canonical messages as they grow, each with the origins of its blocks."""
 
-    def __init__(self, target: Target, repairs: bool, client: str) -> None:
+    def __init__(self, target: Target, repairs: bool, client: str, values: bool = True) -> None:
         self.target = target
         self.package = package_of(target)
         self.repairs = repairs
-        self.messages = Relowered(partial(_alone, target, repairs, client))
+        self.values = values
+        self.messages = Relowered(partial(_alone, target, repairs, client, values))
         self.lowered = Lowered(self.messages, [], client=client)
 
     def prompt(self, text: str, was_plan: bool) -> None:
         """The next user message (docs/contract/wire.md#c4), with the client's reminder where there is one."""
         texts = [text, BUILD_AGAIN] if was_plan else [text]
-        self._push("user", "", [({"type": "text", "text": text}, NOBODY) for text in texts if text])
+        said = [{"type": "text", "text": text} for text in texts if text]
+        self._push("user", "", said, [NOBODY] * len(said))
 
     def add(self, message: Message) -> None:
         at = len(self.messages)
@@ -107,33 +113,35 @@ class _Lowering:
 
     def _add(self, message: Message) -> None:
         if message.is_user:
-            self._push("user", message.id, self._user(message))
+            self._user(message)
         elif message.is_assistant and left_out(message):
             self.lowered.notes.append(Origin(message.id, ""))
         elif message.is_assistant:
             self._assistant(message)
 
-    def _push(self, role: str, message_id: str, blocks: Sequence[_Block]) -> None:
+    def _push(self, role: str, message_id: str, blocks: list[dict[str, Any]], origins: list[Origin]) -> None:
         if blocks:
             message: CanonicalMessage = {"id": message_id, "role": role} if message_id else {"role": role}
-            message["content"] = [block for block, _ in blocks]
+            message["content"] = blocks
             self.lowered.messages.append(message)
-            self.lowered.origins.append([origin for _, origin in blocks])
+            self.lowered.origins.append(origins)
 
-    def _user(self, message: Message) -> list[_Block]:
-        blocks: list[_Block] = []
+    def _user(self, message: Message) -> None:
+        blocks: list[dict[str, Any]] = []
+        origins: list[Origin] = []
         for part in message.parts:
             block = _user_block(part)
             if block is None:
                 self.lowered.notes.append(Origin(message.id, part.id))
             else:
-                blocks.append((block, Origin(message.id, part.id)))
-        return blocks
+                blocks.append(block)
+                origins.append(Origin(message.id, part.id))
+        self._push("user", message.id, blocks, origins)
 
     def _assistant(self, message: Message) -> None:
         same_model = message.provider == self.target.provider and message.model == self.target.model
-        signed = any(isinstance(part, ReasoningPart) and _has_signature(part) for part in message.parts)
         parts: Sequence[Part] = deduped(message.parts) if self.repairs else message.parts
+        signed = any(_has_signature(part) for part in message.parts if isinstance(part, ReasoningPart))
         media: list[_Block] = []
         for step in _steps(parts):
             if self.repairs and message.data.get("error") and same_model and loses_tools(step, self.package):
@@ -141,15 +149,18 @@ class _Lowering:
                 step = [part for part in step if not isinstance(part, ToolPart)]
             self._step(message, step, same_model, signed, media)
         if media:
-            self._push("user", "", [({"type": "text", "text": ATTACHED}, NOBODY), *media])
+            blocks = [{"type": "text", "text": ATTACHED}, *(block for block, _ in media)]
+            self._push("user", "", blocks, [NOBODY, *(origin for _, origin in media)])
 
     def _step(
         self, message: Message, step: Sequence[Part], same_model: bool, signed: bool, media: list[_Block]
     ) -> None:
         """One assistant message, and behind it one tool message with the results of its client tools
         (docs/contract/wire.md#6.1.6)."""
-        blocks: list[_Block] = []
-        results: list[_Block] = []
+        blocks: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
+        origins: list[Origin] = []
+        answered: list[Origin] = []
         for part in step:
             origin = Origin(message.id, part.id)
             if isinstance(part, ToolPart):
@@ -157,44 +168,42 @@ class _Lowering:
                 if lowered is None:
                     self.lowered.notes.append(origin)
                     continue
-                call, result = lowered
-                blocks.append((call, origin))
-                (blocks if part.provider_executed else results).append((result, origin))
+                blocks.append(lowered[0])
+                origins.append(origin)
+                (blocks if part.provider_executed else results).append(lowered[1])
+                (origins if part.provider_executed else answered).append(origin)
                 continue
             block = _assistant_block(part, origin, same_model, signed)
             if block is not None:
-                blocks.append((block, origin))
-            elif not isinstance(part, StepStartPart):
+                blocks.append(block)
+                origins.append(origin)
+            else:
                 self.lowered.notes.append(origin)
-        self._push("assistant", message.id, blocks)
-        self._push("tool", "", results)
+        self._push("assistant", message.id, blocks, origins)
+        self._push("tool", "", results, answered)
 
     def _tool(
         self, part: ToolPart, origin: Origin, same_model: bool, media: list[_Block]
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Call and result of a tool part; None for a status the client does not know (docs/contract/wire.md#f11)."""
         _refuse_fatal(part, origin)
-        result = self._result(part, origin, media)
+        empty = not self.values and isinstance(part, UnreadTool)
+        result = {"type": "text", "value": ""} if empty else self._result(part, origin, media)
         if result is None:
             return None
-        shared: dict[str, Any] = {"id": part.call_id, "name": _name(part)}
-        if part.provider_executed:
-            shared["providerExecuted"] = True
-        metadata = {
-            key: value for key, value in _object(part.data.get("metadata")).items() if key != "providerExecuted"
-        }
-        if same_model and metadata:
-            shared["providerMetadata"] = _checked(metadata, origin)
-        call = {"type": "tool-call", "id": shared["id"], "name": shared["name"]}
+        name = _name(part)
+        call: dict[str, Any] = {"type": "tool-call", "id": part.call_id, "name": name}
+        answer: dict[str, Any] = {"type": "tool-result", "id": part.call_id, "name": name, "result": result}
         if part.has_input:
-            call["input"] = _finite(part.input)
-        return {**call, **shared}, {
-            "type": "tool-result",
-            "id": shared["id"],
-            "name": shared["name"],
-            "result": result,
-            **shared,
-        }
+            call["input"] = {} if empty else _finite(part.input)
+        if part.provider_executed:
+            call["providerExecuted"] = answer["providerExecuted"] = True
+        metadata = part.provider_state if same_model else None
+        if metadata and isinstance(metadata, dict):
+            metadata = {key: value for key, value in metadata.items() if key != "providerExecuted"}
+            if metadata:
+                call["providerMetadata"] = answer["providerMetadata"] = _checked(metadata, origin)
+        return call, answer
 
     def _result(self, part: ToolPart, origin: Origin, media: list[_Block]) -> dict[str, Any] | None:
         state = part.state
@@ -234,9 +243,9 @@ class _Lowering:
         return {"type": "content", "value": [*items, *inline]}
 
 
-def _alone(target: Target, repairs: bool, client: str, message: Message) -> list[CanonicalMessage]:
+def _alone(target: Target, repairs: bool, client: str, values: bool, message: Message) -> list[CanonicalMessage]:
     """What one stored message becomes: nothing of it depends on those around it."""
-    lowering = _Lowering(target, repairs, client)
+    lowering = _Lowering(target, repairs, client, values)
     lowering._add(message)
     return lowering.messages
 
@@ -262,7 +271,7 @@ def _assistant_block(part: Part, origin: Origin, same_model: bool, signed: bool)
     if isinstance(part, TextPart):
         _refuse_fatal(part, origin)
         block = {"type": "text", "text": " " if signed and part.text == "" else part.text}
-        metadata = part.data.get("metadata")
+        metadata = part.provider_state
     elif isinstance(part, ReasoningPart):
         if not same_model:
             if not isinstance(part.text, str):
@@ -270,7 +279,7 @@ def _assistant_block(part: Part, origin: Origin, same_model: bool, signed: bool)
             return {"type": "text", "text": part.text} if not is_blank(part.text) else None
         _refuse_fatal(part, origin)
         block = {"type": "reasoning", "text": part.text}
-        metadata = part.data.get("metadata")
+        metadata = part.provider_state
     else:
         return None
     if same_model and metadata is not None:
@@ -333,7 +342,7 @@ def _finite(value: Any) -> Any:
 
 def _name(part: ToolPart) -> str:
     """The tool's name; JavaScript puts whatever is there into a string."""
-    name = part.data.get("tool", "undefined")
+    name = part.tool or part.data.get("tool", "undefined")
     return name if isinstance(name, str) else json.dumps(name)
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.patience import go_on
 from sessions_app.domain.protocols.table import WireRule
-from sessions_app.domain.protocols.traits import Traits, applicable
+from sessions_app.domain.protocols.traits import Traits, applicable, by_outline
 from sessions_app.domain.wire.lowered import Body, Lowered, Provenance
 from sessions_app.domain.wire.names import ProtocolName
 from sessions_app.domain.wire.target import Target
@@ -51,6 +51,10 @@ class Protocol:
             "rewritten" not in traits and traits.isdisjoint(rules.BODY) and not applicable(rules.checks(target), traits)
         )
 
+    def by_outline(self, target: Target, traits: Traits) -> bool:
+        """Whether the body of a history of these traits can be judged without what its calls were given and gave."""
+        return by_outline(applicable(self._module("rules").checks(target), traits), traits)
+
     def unwritten(
         self, lowered: Lowered, target: Target, traits: Traits
     ) -> tuple[list[Violation], tuple[str, ...]] | None:
@@ -67,6 +71,11 @@ class Protocol:
     def rules(self) -> Mapping[str, WireRule]:
         """Every rule of this protocol, by id of docs/wire-rules.md."""
         return cast("Mapping[str, WireRule]", self._module("table").TABLE)
+
+    def load(self) -> None:
+        """Load what judging the V1 client's requests takes."""
+        for name in ("v1", "rules"):
+            self._module(name)
 
     def _module(self, name: str) -> Any:
         return _imported(f"{__name__}.{self.package}.{name}")

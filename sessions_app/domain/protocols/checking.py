@@ -104,10 +104,9 @@ def objects(value: Any) -> list[dict[str, Any]]:
     may be the array itself."""
     if not isinstance(value, list):
         return []
-    for member in value:
-        if not isinstance(member, dict):
-            return [member if isinstance(member, dict) else {} for member in value]
-    return value
+    if {dict}.issuperset(map(type, value)):
+        return value
+    return [member if isinstance(member, dict) else {} for member in value]
 
 
 def text_of(value: Any) -> str:

@@ -97,6 +97,7 @@ _SPACE: Final = JS_SPACE + "\x1c\x1d\x1e\x1f\x85"
 """White space by Python's or by JavaScript's idea of it."""
 
 _NEEDS: dict[Check, Traits] = {}
+_OUTLINED: set[Check] = set()
 
 
 def needs[C: Check](*traits: str) -> Callable[[C], C]:
@@ -111,6 +112,12 @@ def needs[C: Check](*traits: str) -> Callable[[C], C]:
         return check
 
     return register
+
+
+def outlined[C: Check](check: C) -> C:
+    """Registers that a check does not look at what calls were given and gave."""
+    _OUTLINED.add(check)
+    return check
 
 
 def needed(check: Check) -> Traits | None:
@@ -129,6 +136,15 @@ def applicable(checks: tuple[Check, ...], traits: Traits | None) -> tuple[Check,
     if traits is None or "rewritten" in traits:
         return checks
     return tuple([check for check in checks if check not in _NEEDS or not traits.isdisjoint(_NEEDS[check])])
+
+
+def by_outline(checks: Iterable[Check], traits: Traits) -> bool:
+    """Whether a body that is written of an outline (``lowering.outline``) is enough for these checks."""
+    return traits.isdisjoint(_SHOWN) and _OUTLINED.issuperset(checks)
+
+
+_SHOWN: Final = frozenset({"media", "content-result", "server", "own-fields", "rewritten"})
+"""Where a writer does more than put blocks in their places."""
 
 
 class Told(NamedTuple):

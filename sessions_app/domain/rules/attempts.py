@@ -146,7 +146,7 @@ def _executed(part: Part) -> bool:
     return isinstance(part, ToolPart) and part.executed
 
 
-@rule("step-boundary-lost", severity="blocked", safety="safe", needs="step-finish tool")
+@rule("step-boundary-lost", severity="blocked", safety="safe", needs="behind")
 def find_lost_boundaries(context: Context) -> Iterator[Finding]:
     """Content after a step-finish with no step-start before it."""
     for message in context.messages:

@@ -110,7 +110,7 @@ def find_names(context: Context) -> Iterator[Finding]:
         )
 
 
-@rule("tool-input-malformed", severity="blocked", safety="safe", needs="tool")
+@rule("tool-input-malformed", severity="blocked", safety="safe", needs="odd-input")
 def find_inputs(context: Context) -> Iterator[Finding]:
     """Arguments that are no JSON object. A V2 call that still streams holds raw text by design."""
     for message, tool in context.tools:

@@ -259,8 +259,8 @@ def find_repeats(context: Context) -> Iterator[Finding]:
     for message in context.messages:
         done: dict[tuple[str, str], ToolPart] = {}
         tools = [tool for tool in message.tools() if tool.status == "completed" and not tool.provider_executed]
-        if len({tool.tool for tool in tools}) == len(tools):
-            continue
+        named = Counter([tool.tool for tool in tools])
+        tools = [tool for tool in tools if named[tool.tool] > 1]
         likenesses = [_likeness(tool) for tool in tools]
         alike = Counter(likenesses)
         for tool, likeness in zip(tools, likenesses, strict=True):

@@ -54,7 +54,7 @@ def answers_to(context: Context, user: Message) -> list[Message]:
     return [message for message in context.messages if message.is_assistant and message.parent_id == user.id]
 
 
-@rule("empty-content", severity="blocked", safety="safe")
+@rule("empty-content", severity="blocked", safety="safe", needs="hollow")
 def find_empty_content(context: Context) -> Iterator[Finding]:
     """User messages of blanks, assistant messages with nothing sendable, blank texts beside other content."""
     for message in context.messages:
@@ -205,7 +205,7 @@ def _separates_signed(message: Message, part: Part) -> bool:
     return all(any(isinstance(other, ReasoningPart) and other.signed for other in side) for side in sides)
 
 
-@rule("empty-message", severity="at-risk", safety="safe")
+@rule("empty-message", severity="at-risk", safety="safe", needs="hollow")
 def find_empty_messages(context: Context) -> Iterator[Finding]:
     """V1 message rows without any part."""
     parents = {message.parent_id for message in context.messages}

@@ -313,7 +313,7 @@ class Context:
         try:
             if self.target is None or not self.requests.all_sent(self.target):
                 return None
-            return self.requests.lowered(self.target)
+            return self.requests.outlined(self.target)
         except LoweringError:
             return None
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
+from typing import Final
 
 from sessions_app.domain.model import StepFinishPart
 
@@ -23,38 +25,17 @@ _COLUMNS: Final = (
 """The session's columns of what its steps cost and used."""
 
 
-def _counts(data: Mapping[str, Any]) -> list[float]:
-    """What a step says of each of ``_COLUMNS``; 0 for what is no number."""
-    tokens = _member(data, "tokens")
-    cache = _member(tokens, "cache")
-    found = (
-        data.get("cost"),
-        *(tokens.get(name) for name in ("input", "output", "reasoning")),
-        *(cache.get(name) for name in ("read", "write")),
-    )
-    return [value if isinstance(value, (int, float)) and value is not True else 0 for value in found]
-
-
-def _member(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
-
-
 @rule("usage-counters-wrong", severity="info", safety="safe")
 def find(context: Context) -> Iterator[Finding]:
     """V1: cost and token columns against the sum over step-finish parts, negatives counted as 0."""
     if context.v2:
         return
     finishes = [part for message in context.messages for part in message.parts if isinstance(part, StepFinishPart)]
-    sums: dict[str, float] = dict.fromkeys(_COLUMNS, 0)
-    negative: list[str] = []
-    for part in finishes:
-        counts = _counts(part.data)
-        for name, count in zip(_COLUMNS, counts, strict=True):
-            if count > 0:
-                sums[name] += count
-        if min(counts) < 0:
-            negative.append(part.id)
+    counts = [part.counts for part in finishes]
+    negative = [part.id for part, count in zip(finishes, counts, strict=True) if min(count) < 0]
+    # One by one: what ``sum`` makes of floats is nearer to the truth than what the client adds up.
+    totals = [reduce(add, [one for one in column if one > 0], 0) for column in zip(*counts, strict=True)]
+    sums: dict[str, float] = dict(zip(_COLUMNS, totals or [0] * len(_COLUMNS), strict=True))
     stored = {name: context.row[name] for name in _COLUMNS if isinstance(context.row.get(name), (int, float))}
     wrong = [name for name, held in stored.items() if abs(held - sums[name]) > 1e-9 * max(1, abs(sums[name]))]
     if negative and not stored:

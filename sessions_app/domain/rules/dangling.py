@@ -139,8 +139,8 @@ def find_child(context: Context) -> Iterator[Finding]:
     if isinstance(parent, str) and parent and parent not in held:
         yield _rootless(context, parent, "is not in the store")
     for message, tool in context.tools:
-        metadata = tool.state.get("metadata")
-        child = metadata.get("sessionId") if isinstance(metadata, dict) and tool.tool == "task" else None
+        metadata = tool.state.get("metadata") if tool.tool == "task" else None
+        child = metadata.get("sessionId") if isinstance(metadata, dict) else None
         if isinstance(child, str) and child not in held:
             yield context.finding(
                 f"The subagent session {child} of {tool.id} is not in the store; its result is kept in the call",

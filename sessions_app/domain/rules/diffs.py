@@ -29,7 +29,7 @@ _TEXTS = ("patch", "before", "after", "diff")
 @rule("huge-summary-diffs", severity="at-risk", safety="safe")
 def find(context: Context) -> Iterator[Finding]:
     """Rows that hold the texts of changed files: never sent, but read whenever the client opens the session."""
-    stored = [(message, _characters(_diffs(message))) for message in context.session.history(V1)]
+    stored = [(message, _characters(diffs)) for message in context.session.history(V1) if (diffs := _diffs(message))]
     column = _column(context)
     own = _characters(column)
     together = own + sum(size for _, size in stored)

@@ -207,9 +207,9 @@ def find_generation(context: Context) -> Iterator[Finding]:
 def find_two_histories(context: Context) -> Iterator[Finding]:
     """Messages of both clients: each sends its own only, so the model lacks what was said with the other."""
     session = context.session
-    told = {name: _told(context, replace(session, dialect=name)) for name in (V1, V2) if session.history(name)}
-    if len(told) < 2 or _taken_over(session):
+    if not (session.history(V1) and session.history(V2)) or _taken_over(session):
         return
+    told = {name: _told(context, replace(session, dialect=name)) for name in (V1, V2)}
     other = V1 if session.dialect == V2 else V2
     refused = told[other].get("error")
     yield context.finding(

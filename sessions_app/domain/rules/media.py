@@ -63,7 +63,7 @@ def media_of(message: Message, part: Part) -> list[Media]:
     """The files of a part: a user's file, the attachments of a result."""
     if isinstance(part, FilePart):
         return [Media((), part.mime, part.url, part.filename or "file")]
-    if isinstance(part, ToolPart):
+    if isinstance(part, ToolPart) and (part.attached or is_v2(message)):
         name, key = ("content", "uri") if is_v2(message) else ("attachments", "url")
         stored = part.state.get(name)
         return [_media(("state", name, index), entry, key) for index, entry in _files(stored)]

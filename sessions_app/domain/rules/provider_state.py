@@ -40,12 +40,14 @@ def states(message: Message, part: Part) -> Iterator[tuple[JsonPath, dict[str, A
                 yield (name,), part.data[name]
         return
     path: tuple[str, ...] = ("metadata",)
-    holder: Any = part.data.get("metadata")
+    holder: Any
     if message.generation == 1:
         path = ("provider", "metadata") if isinstance(part, ToolPart) else ("providerMetadata",)
         holder = part.data
         for name in path:
             holder = holder.get(name) if isinstance(holder, dict) else None
+    else:
+        holder = part.provider_state
     if isinstance(holder, dict):
         for key, value in holder.items():
             if isinstance(value, dict):
@@ -54,7 +56,10 @@ def states(message: Message, part: Part) -> Iterator[tuple[JsonPath, dict[str, A
 
 def has_state(message: Message, part: Part, key: str) -> bool:
     """The part keeps something of this name that only its provider takes back."""
-    return any(key in value for _, value in states(message, part))
+    if message.generation:
+        return any(key in value for _, value in states(message, part))
+    held = part.provider_state
+    return isinstance(held, dict) and any(key in value for value in held.values() if isinstance(value, dict))
 
 
 def without(message: Message, part: Part, *keys: str) -> tuple[Edit, ...]:
@@ -134,6 +139,8 @@ def _steps(message: Message) -> list[list[Part]]:
 
 
 def _item(message: Message, part: Part) -> str:
+    if part.provider_state is None and not message.generation:
+        return ""
     held = (value.get(ITEM) for _, value in states(message, part))
     return next((item for item in held if isinstance(item, str)), "")
 

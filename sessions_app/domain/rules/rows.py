@@ -85,7 +85,9 @@ def find_orphans(context: Context) -> Iterator[Finding]:
             details={"kinds": sorted({part.kind for part in orphans})},
             mark="parts",
         )
-    for message in context.session.history(V1):
+    rows = context.session.rows
+    owners = {row.get("session_id") for table in (rows.messages, rows.parts) for row in table}
+    for message in context.session.history(V1) if len(owners) > 1 else ():
         own = (None, message.session_id)
         strays = [part for part in message.parts if part.row and part.row.get("session_id") not in own]
         if strays and message.session_id:

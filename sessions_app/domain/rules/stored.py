@@ -7,11 +7,21 @@ tests/rules/test_needs.py holds every rule to that. Words err on the side of bei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sessions_app.domain.lowering.settle_v2 import OPEN
-from sessions_app.domain.model import V1, V2, Session, ToolPart
+from sessions_app.domain.model import (
+    V1,
+    V2,
+    Part,
+    ReasoningPart,
+    Session,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+    ToolPart,
+)
 from sessions_app.domain.storedtexts import Measure
 
 PARTS: Final = frozenset({"text", "reasoning", "tool", "step-start", "step-finish", "file", "compaction"})
@@ -26,8 +36,12 @@ WORDS: Final = PARTS | frozenset(
         "failed",  # a message with a stored error
         "attached",  # a call or V2 prompt with files
         "restarted",  # a message with more than one step-start
+        "hollow",  # a message that says nothing, or a text of blanks in one that does; any V2 message
+        "unsigned",  # reasoning without a signature
+        "behind",  # something said or called behind a step-finish, or said behind a call
         "open-call",  # a call without an end
         "odd-id",  # a call id that some provider does not take, or that is not sent as it is stored
+        "odd-input",  # a call whose arguments are no object, or one with something odd about it
         "odd-name",  # a tool name that some provider does not take
         "repeated-id",  # two calls of one id
         "repeated-call",  # two calls of one tool in one message
@@ -59,26 +73,48 @@ def told(session: Session, measure: Measure) -> frozenset[str]:
             found.add("failed")
         if message.data.get("summary") and message.is_assistant:
             found.add("summary")
-        tools: list[str] = []
-        starts = 0
-        for part in message.parts:
-            found.add(part.kind)
-            starts += part.kind == "step-start"
-            if part.fault is not None:
-                found.add("faulty")
-            if isinstance(part, ToolPart):
-                tools.append(part.tool)
-                if part.call_id in ids:
-                    found.add("repeated-id")
-                ids.add(part.call_id)
-                found.update(_of_call(part))
-        if starts > 1:
-            found.add("restarted")
-        if len(tools) != len(set(tools)):
-            found.add("repeated-call")
+        _of_parts(message.parts, found, ids)
     if not found.isdisjoint(found - WORDS - _PLAIN):
         found.add("other-kind")
     return frozenset(found & WORDS)
+
+
+def _of_parts(parts: Sequence[Part], found: set[str], ids: set[str]) -> None:
+    """What one message's parts tell goes into ``found``; ``ids`` are those of calls so far."""
+    tools: list[str] = []
+    starts = 0
+    says = called = ended = False
+    for part in parts:
+        found.add(part.kind)
+        if part.fault is not None:
+            found.add("faulty")
+        if isinstance(part, StepStartPart):
+            starts += 1
+            called = ended = False
+        elif isinstance(part, StepFinishPart):
+            called, ended = False, True
+        elif isinstance(part, ToolPart):
+            if ended:
+                found.add("behind")
+            says = called = True
+            tools.append(part.tool)
+            _of_call(part, found, ids)
+        elif isinstance(part, (TextPart, ReasoningPart)):
+            if called or ended:
+                found.add("behind")
+            if isinstance(part, ReasoningPart):
+                if not part.signed:
+                    found.add("unsigned")
+            elif part.ignored or not isinstance(part.text, str) or not part.text.strip():
+                found.add("hollow")
+            else:
+                says = True
+    if not says:
+        found.add("hollow")
+    if starts > 1:
+        found.add("restarted")
+    if len(tools) != len(set(tools)):
+        found.add("repeated-call")
 
 
 def _of_session(session: Session, measure: Measure) -> Iterator[str]:
@@ -86,7 +122,7 @@ def _of_session(session: Session, measure: Measure) -> Iterator[str]:
     if session.faults or session.orphans:
         yield "faulty"
     if session.dialect == V2:
-        yield from ("v2", "attached")
+        yield from ("v2", "attached", "hollow")
     if session.rows.inputs:
         yield "waiting"
     if measure.odd or not own:
@@ -97,12 +133,17 @@ def _of_session(session: Session, measure: Measure) -> Iterator[str]:
         yield "huge"
 
 
-def _of_call(tool: ToolPart) -> Iterator[str]:
+def _of_call(tool: ToolPart, found: set[str], ids: set[str]) -> None:
+    if tool.call_id in ids:
+        found.add("repeated-id")
+    ids.add(tool.call_id)
     if tool.status in OPEN:
-        yield "open-call"
-    if tool.state.get("attachments"):
-        yield "attached"
+        found.add("open-call")
+    if tool.attached:
+        found.add("attached")
+    if not tool.plain_input:
+        found.add("odd-input")
     if _ID.match(tool.call_id) is None:
-        yield "odd-id"
+        found.add("odd-id")
     if _NAME.match(tool.tool) is None:
-        yield "odd-name"
+        found.add("odd-name")

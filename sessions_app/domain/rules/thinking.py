@@ -113,7 +113,7 @@ def _lost_but_said(context: Context) -> Iterator[Finding]:
             )
 
 
-@rule("thinking-unsigned", severity="blocked", safety="lossy", needs="reasoning refused")
+@rule("thinking-unsigned", severity="blocked", safety="lossy", needs="unsigned refused")
 def find_unsigned(context: Context) -> Iterator[Finding]:
     """Thinking without a signature: refused, all that a message holds, or left out by the client."""
     for message, violation, parts in _refused_turns(context):
@@ -135,7 +135,7 @@ def find_not_first(context: Context) -> Iterator[Finding]:
             yield _tool_turn(context, message, violation, parts, "it does not begin with thinking")
 
 
-@rule("thinking-only-message", severity="blocked", safety="lossy", needs="reasoning")
+@rule("thinking-only-message", severity="blocked", safety="lossy", needs="hollow refused")
 def find_only(context: Context) -> Iterator[Finding]:
     """A message of reasoning and nothing else; unsigned reasoning on a protocol that signs is ``thinking-unsigned``."""
     reason = "reasoning is all it holds"

@@ -23,8 +23,8 @@ from sessions_app.management.base import (
     target_arguments,
 )
 from sessions_app.management.printing import Cell, Page, Tone, Toned, counted
-from sessions_app.pool import over
-from sessions_app.services.filescan import Asked, failed, scanner
+from sessions_app.pool import over, waiting
+from sessions_app.services.filescan import Asked, failed, load, scanner
 from sessions_app.services.handback.storereport import StoreReport, store_report
 from sessions_app.services.storefacts import QUICK_SECONDS, facts_apart, is_native, store_facts
 from sessions_app.stores.base import Store
@@ -72,13 +72,15 @@ class Command(SutureCommand):
         health: Counter[str] = Counter()
         every = json or ndjson or all or bool(options["session"])
         listed: list[tuple[str, str]] = []
-        with open_path(path, options["input"]) as store:
+        with waiting(path, options["jobs"], load) as spares, open_path(path, options["input"]) as store:
             source = {"path": path or str(store.path), "kind": store.kind, "dialects": list(store.dialects)}
             whole = store_report(store=store, seconds=QUICK_SECONDS)
             native = path != "-" and is_native(store.path)
             total = len(options["session"]) or len(store.session_ids())
             with self.err.progress("Scanning", total, shown=not ndjson) as meter:
-                for word, document in self._sessions(store, whole, native=native, every=every, **options):
+                for word, document in self._sessions(
+                    store, whole, native=native, every=every, spares=spares, **options
+                ):
                     health[word] += 1
                     meter.at(health.total())
                     if ndjson:
@@ -118,6 +120,7 @@ class Command(SutureCommand):
         thinking: Thinking,
         history: Literal["", "opencode-v1", "opencode-v2"],
         jobs: int,
+        spares: list[Any],
         **_: Any,
     ) -> Iterator[tuple[str, str]]:
         """The health of each session, and its document as JSON text where it is wanted."""
@@ -128,7 +131,8 @@ class Command(SutureCommand):
             parse_target(target)  # what cannot be read is bad usage, and no session's fault
         asked = Asked(facts_apart(facts), target, thinking, history, named=bool(session), healthy=every)
         ids = session or list(titles)
-        scans = over(store, ids, scanner, asked, lost=lambda _, words: failed(words), jobs=jobs, say=self.say)
+        lost = lambda _, words: failed(words)  # noqa: E731
+        scans = over(store, ids, scanner, asked, lost=lost, jobs=jobs, say=self.say, spares=spares)
         for session_id, scanned in zip(ids, scans, strict=True):
             if scanned.ours:
                 self.say(f"{session_id}: {scanned.why}")

@@ -7,11 +7,12 @@ from typing import Final, NamedTuple
 
 from sessions_app.domain.protocols.anthropic_messages.view import THINKING, View
 from sessions_app.domain.protocols.checking import Pointer, Request
-from sessions_app.domain.protocols.traits import BASE64, needs
+from sessions_app.domain.protocols.traits import BASE64, needs, outlined
 from sessions_app.domain.wire.verdict import Violation
 
 
 @needs("thinking-calls")
+@outlined
 def thinking_first(view: View) -> Iterator[Violation]:
     """A21 as recorded (docs/contract/wire.md#c9): under manual thinking the last assistant turn, if it calls tools,
     starts with thinking.

@@ -14,7 +14,7 @@ from typing import Any, Final
 from sessions_app.domain.protocols.checking import Pointer, Request, objects, run, text_of
 from sessions_app.domain.protocols.gemini import schemas
 from sessions_app.domain.protocols.gemini.table import TABLE
-from sessions_app.domain.protocols.traits import Check, Traits, needs
+from sessions_app.domain.protocols.traits import Check, Traits, needs, outlined
 from sessions_app.domain.wire.lowered import Provenance
 from sessions_app.domain.wire.target import Target
 from sessions_app.domain.wire.verdict import Tag, Violation
@@ -109,6 +109,7 @@ def response_order(view: View) -> Iterator[Violation]:
 
 
 @needs("signed-calls")
+@outlined
 def thought_signatures(view: View) -> Iterator[Violation]:
     """G4: in the current turn the first call of each step is signed. G5: what stands there could be a signature (a
     warning)."""

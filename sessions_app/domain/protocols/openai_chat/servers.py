@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from sessions_app.domain.protocols.openai_chat.view import Call, View
-from sessions_app.domain.protocols.traits import needs
+from sessions_app.domain.protocols.traits import needs, outlined
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 _FIREWORKS_EXTRA = ("reasoning", "reasoning_details", "cache_control", "tool_name", "extra_content")
 
 
+@outlined
 def deepseek_reasoning(view: View) -> Iterator[Violation]:
     """S1: with thinking on, an assistant message carries ``reasoning_content``, be it empty. S2, an older rule, a
     warning."""
@@ -23,6 +24,7 @@ def deepseek_reasoning(view: View) -> Iterator[Violation]:
             yield view.request.broken("S1", f"messages[{message.index}]", message.pointer)
 
 
+@outlined
 def deepseek_earlier_reasoning(view: View) -> Iterator[Violation]:
     """S2: the first R1 refused reasoning of earlier turns; now ignored. One warning."""
     model = view.request.model
@@ -35,6 +37,7 @@ def deepseek_earlier_reasoning(view: View) -> Iterator[Violation]:
             return
 
 
+@outlined
 def deepseek_empty_beside_calls(view: View) -> Iterator[Violation]:
     """S4: an empty string beside calls was claimed to be refused. One warning."""
     for message in view.assistants:
@@ -43,6 +46,7 @@ def deepseek_empty_beside_calls(view: View) -> Iterator[Violation]:
             return
 
 
+@outlined
 def moonshot_reasoning(view: View) -> Iterator[Violation]:
     """S5: with thinking on, an assistant message with calls carries ``reasoning_content``."""
     if not view.thinking_on:
@@ -201,6 +205,7 @@ def dashscope_arguments(view: View) -> Iterator[Violation]:
 
 
 @needs("signed-calls", "own-fields")
+@outlined
 def gemini_signatures(view: View) -> Iterator[Violation]:
     """S23: in the current turn the first call of each step brings back its thought signature."""
     if not view.request.model.signed_calls:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sessions_app.domain.protocols.openai_responses.items import Item, View
-from sessions_app.domain.protocols.traits import needs
+from sessions_app.domain.protocols.traits import needs, outlined
 from sessions_app.domain.wire.verdict import Tag, Violation
 
 _CALLS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -135,6 +135,7 @@ def references(view: View) -> Iterator[Violation]:
 
 
 @needs("thinking-calls")
+@outlined
 def reasoning_before_calls(view: View) -> Iterator[Violation]:
     """R17: gateways of the DeepSeek kind want reasoning in front of every call."""
     if not view.gateway:
