@@ -284,7 +284,8 @@ def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
     began, source = clock(), job.source
     if job.kind == ImportJob.Kind.SYNC:
         changes = store.changed_since(Mark.from_json(source.sync_mark or "{}"))
-        _list(source, store.sessions())
+        if not _known(source).issuperset(map(values.key, changes.mark.sessions)):
+            _list(source, store.sessions())
         _mark_pending(source, changes.changed)
         for batch in _batches([values.key(stored_id) for stored_id in changes.deleted]):
             Session.objects.filter(source=source, stored_id__in=batch, missing_since=None).update(missing_since=clock())
@@ -308,7 +309,7 @@ def _begin(job: ImportJob, store: Store, clock: Clock) -> None:
 
 def _list(source: Source, rows: Iterable[Row]) -> None:
     """Make a row in the mirror for every session that is not there yet."""
-    known = set(Session.objects.filter(source=source).values_list("stored_id", flat=True))
+    known = _known(source)
     fresh: list[Session] = []
     for row in rows:
         stored_id = values.key(row.get("id"))
@@ -321,6 +322,11 @@ def _list(source: Source, rows: Iterable[Row]) -> None:
             fresh = []
     _create(source, fresh)
     source_counters_update(source)
+
+
+def _known(source: Source) -> set[str]:
+    """Sessions that have a row in the mirror, by their stored ids."""
+    return set(Session.objects.filter(source=source).values_list("stored_id", flat=True))
 
 
 def _create(source: Source, fresh: list[Session]) -> None:

@@ -263,7 +263,9 @@ def _write(one: _Read, now: datetime) -> dict[str, Any]:
     with transaction.atomic():
         messages = [(key, position, *columns) for position, columns in enumerate(one.messages)]
         rows_insert(Message, ("session_id", "position", *MESSAGE), messages)
-        links = dict(Message.objects.filter(session=key).order_by().values_list("stored_id", "pk"))
+        stored = Message.objects.filter(session=key, table=Message.Table.MESSAGE).order_by("position")
+        ids = (message[0] for message in one.plain.messages)
+        links = dict(zip(ids, stored.values_list("pk", flat=True), strict=True))
         size, count = sum(len(message[3]) for message in one.plain.messages), 0
         for rows, characters in chain((one.first,), one.more):
             for row in rows:
