@@ -38,7 +38,7 @@ def _import(path: Path) -> dict[str, Any]:
     seen: dict[str, Any] = {}
 
     def look() -> None:
-        while not over.wait(0.05):
+        while not over.wait(0.25 if "first" in seen else 0.05):  # what looks takes time from what is looked at
             if "first" not in seen and Session.objects.filter(imported_at__isnull=False).exists():
                 seen["first"] = clock.wall
             if "first" in seen and not Session.objects.filter(imported_at=None).exists():

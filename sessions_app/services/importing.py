@@ -212,7 +212,8 @@ def _changes_list(job: ImportJob, store: Store, clock: Clock) -> Mark:
     """Note what changed since the last reading."""
     source = job.source
     changes = store.changed_since(source_mark(source))
-    _list(source, store.sessions(), lambda: job_keep(job, clock()))
+    if not _known(source).issuperset(map(values.key, changes.mark.sessions)):
+        _list(source, store.sessions(), lambda: job_keep(job, clock()))
     _mark_pending(source, changes.changed)
     for batch in batched(map(values.key, changes.deleted), _BATCH, strict=False):
         Session.objects.filter(source=source, stored_id__in=batch, missing_since=None).update(missing_since=clock())
@@ -234,6 +235,11 @@ def _list(source: Source, rows: Iterator[Row], stop: Callable[[], bool] = lambda
         if stop():
             break
     source_counters_update(source)
+
+
+def _known(source: Source) -> set[str]:
+    """Sessions that have a row in the mirror, by their stored ids."""
+    return set(Session.objects.filter(source=source).values_list("stored_id", flat=True))
 
 
 def _create(source: Source, fresh: list[Session]) -> None:

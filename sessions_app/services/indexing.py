@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 import structlog
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from sessions_app.domain import dialects
 from sessions_app.domain.searchtext import block_words, search_blocks
@@ -20,6 +20,7 @@ from .importranges import AWAITED
 log = structlog.get_logger(__name__)
 
 _AHEAD = 100
+NOT_INDEXED = "Suture could not read its words for the search; see the log."
 
 
 def blocks_write(blocks: Mapping[int, Sequence[bytes]]) -> None:
@@ -69,9 +70,11 @@ def index_fill(*, seconds: float = 4.0) -> bool:
             return True
         try:
             _fill(session)
-        except Exception:  # one session must not stop the others; it is told, and searched as what it has
+        except OperationalError:  # a locked database, or one that is away: nothing is wrong with the session
+            raise
+        except Exception:  # one session must not stop the others; it says so, and is not tried again with these rows
             log.exception("session could not be indexed", session=session.stored_id)
-            Session.objects.filter(pk=session.pk).update(indexed=True)
+            Session.objects.filter(pk=session.pk).update(indexed=True, error=NOT_INDEXED)
     return waiting.exists()
 
 

@@ -182,12 +182,14 @@ class Known:
                     self.parts[id(part.row)] = part
         for part in self.decoded.orphans:
             self.parts[id(part.row)] = part
-        self.used = {(m.provider, m.model): None for m in self.decoded.messages if m.model}
         self.turns = sum(message.is_user for message in self.decoded.messages)
-        used = [m for m in self.decoded.messages if m.model and (m.is_user or m.is_assistant)]
-        last = next((m for m in reversed(used) if m.is_user), used[-1] if used else None)
-        if last is not None:
-            self.last_model = values.name(last.provider), values.name(last.model)
+        last: dict[str, tuple[str, str]] = {}
+        for message in self.decoded.messages:
+            if model := message.model:
+                last[message.kind] = named = message.provider, model
+                self.used[named] = None
+        provider, model = last.get("user") or last.get("assistant") or ("", "")
+        self.last_model = values.name(provider), values.name(model)
 
     def filed(self, table: str) -> Iterator[tuple[dialects.Dialect, domain.Message]]:
         """Messages of the histories that are filed under a table, each with its dialect."""
@@ -202,7 +204,7 @@ def mirrored_messages(session: Session, rows: SessionRows, known: Known) -> Iter
         stored_id = _unique(values.key(row.get("id")), seen)
         created, updated = values.whole(row.get("time_created")), values.whole(row.get("time_updated"))
         kept = _kept(row, message_columns(stored_id, session.stored_id, created, updated))
-        kind, *more = _message_facts(known.messages.get(id(row)))
+        kind, *more = message_facts(known.messages.get(id(row)))
         yield (Message.Table.MESSAGE.value, stored_id, created, updated, None, kind, *more, *kept)
     seen = set()
     for row in rows.session_message:
@@ -210,16 +212,16 @@ def mirrored_messages(session: Session, rows: SessionRows, known: Known) -> Iter
         created, updated = values.whole(row.get("time_created")), values.whole(row.get("time_updated"))
         seq, kind = values.whole(row.get("seq")), values.name(row.get("type"))
         kept = _kept(row, session_message_columns(stored_id, session.stored_id, kind, created, updated, seq))
-        _, *more = _message_facts(known.messages.get(id(row)))
+        _, *more = message_facts(known.messages.get(id(row)))
         yield (Message.Table.SESSION_MESSAGE.value, stored_id, created, updated, seq, kind, *more, *kept)
     seen = set()
     for dialect, message in known.filed(Message.Table.LINE):
         stored_id, created = _unique(values.key(message.id), seen), values.whole(message.time_created)
         shown = (*encode_value(dialect.shown(message)), "")
-        yield (Message.Table.LINE.value, stored_id, created, None, None, *_message_facts(message), *shown)
+        yield (Message.Table.LINE.value, stored_id, created, None, None, *message_facts(message), *shown)
 
 
-def _message_facts(decoded: domain.Message | None) -> tuple[str, str, str, str, str]:
+def message_facts(decoded: domain.Message | None) -> tuple[str, str, str, str, str]:
     """Kind, provider, model, error and finish."""
     if decoded is None:
         return "", "", "", "", ""
@@ -336,8 +338,9 @@ def _sync(
     change.created += len(fresh)
 
 
-def rows_insert(model: type[Model], names: tuple[str, ...], rows: Sequence[Columns]) -> None:
-    """Plain rows: building a model object for each of a million parts takes most of an import's time."""
+def rows_insert(model: type[Model], names: tuple[str, ...], rows: Sequence[Sequence[Any]]) -> None:
+    """Plain rows: building a model object for each of a million parts takes most of an import's time. ``data`` may be
+    the bytes of its text."""
     if not rows:
         return
     quote = connection.ops.quote_name
@@ -347,9 +350,9 @@ def rows_insert(model: type[Model], names: tuple[str, ...], rows: Sequence[Colum
         if connection.vendor == "postgresql":
             with cursor.copy(f"COPY {into} FROM STDIN") as copy:
                 for row in rows:
-                    copy.write_row(row)
+                    copy.write_row([value.decode() if type(value) is bytes else value for value in row])
             return
-        marks = ", ".join(["%s"] * len(names))
+        marks = ", ".join("CAST(%s AS TEXT)" if name == "data" else "%s" for name in names)
         cursor.executemany(f"INSERT INTO {into} VALUES ({marks})", rows)
 
 

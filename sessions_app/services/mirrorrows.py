@@ -1,39 +1,51 @@
 """The first pass of an import: rows of new sessions go into the mirror as they lie in the store, many sessions in one
 transaction, and are scanned later (docs/contract/design.md#4).
 
-What the rows of a session say is told in ``mirror``; this is the short way to the same columns.
+What the rows of a session say is told in ``mirror``; this is the short way to the same columns. Data stays the bytes
+that it is in the file. Sessions are read before the transaction, so that the mirror is locked for writing alone; of one
+that is too long to be held, the rest is read within.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 
 import msgspec
 import structlog
 from django.db import OperationalError, transaction
 
-from sessions_app.domain import dialects, jsjson, values
+from sessions_app.domain import jsjson, values
+from sessions_app.domain import model as domain
+from sessions_app.domain.collector import undisturbed
 from sessions_app.domain.rowcodec import VERBATIM
 from sessions_app.models import Message, Part, Session, SourceProblem
 from sessions_app.services.reading import BUSY, stored_id
 from sessions_app.stores.base import StoreError
-from sessions_app.stores.sqlite.plainrows import OddRows, can_be_plain, plain_parts, plain_session
+from sessions_app.stores.sqlite.plainrows import (
+    OddRows,
+    PlainMessage,
+    PlainSession,
+    can_be_plain,
+    check_ids,
+    plain_parts,
+    plain_session,
+)
 from sessions_app.stores.sqlite.store import SqliteStore
 
 from .columns import sessions_update
 from .counting import Counted, counted_as, counts_change
-from .mirror import MESSAGE, PART, Columns, Known, mirrored_fields, mirrored_messages, projects_write, rows_insert
-from .mirror import text_size as size_of
+from .mirror import MESSAGE, PART, Columns, Known, message_facts, mirrored_fields, projects_write, rows_insert
 
 log = structlog.get_logger(__name__)
 
-PARTS = 20_000
-"""Parts after which a transaction ends, whatever was planned for it: the mirror is locked as long as it lasts."""
-_ROWS, _BYTES = 2_000, 16_000_000
-"""Parts, and characters of them, that are in memory at once."""
+PARTS, _BYTES = 20_000, 16_000_000
+"""Parts, and bytes of them, that are in memory at once. What is in memory is one transaction, whatever was planned for
+it: the mirror is locked as long as it lasts."""
 
 
 class _State(msgspec.Struct):
@@ -50,18 +62,36 @@ class _Facts(msgspec.Struct):
 
 
 _told = msgspec.json.Decoder(_Facts).decode
-_decode = msgspec.json.Decoder().decode
+_object = msgspec.json.Decoder(dict[str, Any]).decode
+
+_PART = ("session_id", "position", *PART)
+_ID, _OWNER, _LINK = (_PART.index(name) for name in ("stored_id", "message_stored_id", "message_id"))
+
+type _Batch = tuple[list[list[Any]], int]
+"""Parts by the columns of ``_PART``, and the bytes of their data."""
 
 
 @dataclass(slots=True)
 class Copied:
     """Sessions whose rows are in the mirror now, those that need ``reading.session_read``, and those that were not got
-    to."""
+    to: with an odd one it ends, so that nobody looks at others twice."""
 
-    copied: list[Session]
-    odd: list[Session]
-    left: list[Session]
+    copied: list[Session] = field(default_factory=list)
+    odd: list[Session] = field(default_factory=list)
+    left: list[Session] = field(default_factory=list)
     parts: int = 0
+
+
+@dataclass(slots=True)
+class _Read:
+    """A session as columns of the mirror. ``first``: all its parts, but of a very long one; ``more`` gives the rest."""
+
+    session: Session
+    plain: PlainSession
+    known: Known
+    messages: list[Columns]
+    first: _Batch
+    more: Iterator[_Batch]
 
 
 def rows_copy(*, sessions: Sequence[Session], store: SqliteStore, now: datetime) -> Copied:
@@ -70,43 +100,156 @@ def rows_copy(*, sessions: Sequence[Session], store: SqliteStore, now: datetime)
     ``health`` stays "not-scanned" and ``rows_hash`` "". Raises ``StoreError`` where the store as a whole is busy;
     nothing is written then.
     """
-    done = Copied([], [], [])
+    done = Copied()
+    with store.snapshot(), store.projects_held():
+        read = _read_ahead(sessions, store, done)
+        if read:
+            with transaction.atomic():
+                _write_all(read, done, now)
+    return done
+
+
+@undisturbed
+def _read_ahead(sessions: Sequence[Session], store: SqliteStore, done: Copied) -> list[_Read]:
+    read: list[_Read] = []
+    usual = can_be_plain(store)
+    parts = size = 0
+    for at, session in enumerate(sessions):
+        if parts >= PARTS or size >= _BYTES:
+            done.left = list(sessions[at:])
+            break
+        one = _tried(session, partial(_read, session, store)) if usual else None
+        if one is None:
+            done.odd, done.left = [session], list(sessions[at + 1 :])
+            break
+        read.append(one)
+        parts += len(one.first[0])
+        size += one.first[1]
+    return read
+
+
+def _tried[T](session: Session, action: Callable[[], T]) -> T | None:
+    """What it gives; None where the session has to go the long way, which tells what is wrong with it."""
+    try:
+        return action()
+    except OddRows:
+        return None
+    except StoreError as problem:
+        if problem.kind in BUSY:
+            raise
+        return None
+    except OperationalError:  # a locked database, or one that is away
+        raise
+    except Exception:
+        log.exception("session could not be copied", session=session.stored_id)
+        return None
+
+
+def _read(session: Session, store: SqliteStore) -> _Read:
+    wanted = stored_id(session)
+    if wanted != session.stored_id:
+        raise OddRows
+    plain = plain_session(store, wanted)
+    messages = [_message(row) for row in plain.messages]
+    known = Known(domain.Session(wanted, plain.rows, {domain.V1: messages}))
+    columns = [_message_columns(row, message) for row, message in zip(plain.messages, messages, strict=True)]
+    more = _batches(session.pk, store, wanted)
+    return _Read(session, plain, known, columns, next(more, ([], 0)), more)
+
+
+def _message(row: PlainMessage) -> domain.Message:
+    try:
+        data = _object(row[3])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise OddRows from error
+    kind = data.get("role")
+    return domain.Message(row[0], "", kind if isinstance(kind, str) else "", data, "", {})
+
+
+def _message_columns(row: PlainMessage, message: domain.Message) -> Columns:
+    key, created, updated, data = row
+    table = Message.Table.MESSAGE.value
+    return table, key, created, updated, None, *message_facts(message), data, VERBATIM, ""
+
+
+def _batches(key: int, store: SqliteStore, session_id: str) -> Iterator[_Batch]:
+    rows: list[list[Any]] = []
+    place = size = 0
+    for message_id, part_id, created, updated, data, characters in plain_parts(store, session_id):
+        kind, tool, call, status = _facts(data)
+        usual = [key, place, message_id, part_id, None, None, created, updated]
+        rows.append([*usual, kind, tool, call, status, characters, data, VERBATIM, ""])
+        place, size = place + 1, size + len(data)
+        if len(rows) >= PARTS or size >= _BYTES:
+            yield _checked(rows, size)
+            rows, size = [], 0
+    yield _checked(rows, size)
+
+
+def _checked(rows: list[list[Any]], size: int) -> _Batch:
+    check_ids([row[_ID] for row in rows])
+    return rows, size
+
+
+def _facts(data: bytes) -> tuple[str, str, str, str]:
+    """Kind, tool, call id and status, as ``dialects.opencode_v1`` tells them of a part."""
+    try:
+        part = _told(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):  # no JSON, or none of the client's
+        return _odd_facts(data)
+    if part.type != "tool":
+        return _name(part.type), "", "", ""
+    call = values.key(part.callID) if isinstance(part.callID, str) and part.callID else ""
+    return "tool", _name(part.tool), call, _name(part.state.status if part.state else None)
+
+
+def _name(value: Any) -> str:
+    """The same few for nearly all."""
+    return _known_name(value) if type(value) is str else ""
+
+
+_known_name = lru_cache(1_000)(values.name)
+
+
+def _odd_facts(data: bytes) -> tuple[str, str, str, str]:
+    try:
+        value = jsjson.loads(data)
+    except ValueError:
+        return "", "", "", ""
+    kind = value.get("type") if isinstance(value, dict) else ""
+    if not isinstance(value, dict) or kind != "tool":
+        return values.name(kind), "", "", ""
+    state, call_id = value.get("state"), value.get("callID")
+    status = state.get("status") if isinstance(state, dict) else ""
+    call = values.key(call_id) if isinstance(call_id, str) and call_id else ""
+    return "tool", values.name(value.get("tool")), call, values.name(status)
+
+
+def _write_all(read: Sequence[_Read], done: Copied, now: datetime) -> None:
     gone: list[Counted] = []
     came: list[Counted] = []
-    with transaction.atomic(), store.projects_held():
-        keys = [session.pk for session in sessions]
-        fresh = set(_new(keys)) if can_be_plain(store) else set()
-        for at, session in enumerate(sessions):
-            if done.parts >= PARTS:
-                done.left = list(sessions[at:])
-                break
-            if session.pk not in fresh:
-                done.odd.append(session)
-                continue
-            try:
-                with transaction.atomic():
-                    parts, before, after = _copy(session, store, now, projects=not done.copied)
-                done.copied.append(session)
-                done.parts += parts
-                gone += before
-                came += after
-            except OddRows:
-                done.odd.append(session)
-            except StoreError as problem:
-                if problem.kind in BUSY:
-                    raise
-                done.odd.append(session)
-            except OperationalError:  # a locked database, or one that is away
-                raise
-            except Exception:  # the long way tells what is wrong with it, where it is the session
-                log.exception("session could not be copied", session=session.stored_id)
-                done.odd.append(session)
-        if done.copied:
-            source = done.copied[0].source
-            told = SourceProblem.objects.filter(source=source)
-            told.filter(session_id_stored__in=[session.stored_id for session in done.copied]).delete()
-            counts_change(source_id=source.pk, gone=gone, came=came)
-    return done
+    fresh = set(_new([one.session.pk for one in read]))
+    source = read[0].session.source
+    projects_write(source=source, rows=read[0].plain.rows.projects)
+    names: Mapping[str, Any] = {}
+    for one in read:
+        session = one.session
+        before = counted_as(session)
+        fields = _tried(session, partial(_write, one, now)) if session.pk in fresh else None
+        if fields is None:
+            done.odd.append(session)
+            continue
+        names = fields
+        for name, value in fields.items():
+            setattr(session, name, value)
+        done.copied.append(session)
+        done.parts += session.part_count
+        gone += before
+        came += counted_as(session)
+    sessions_update(done.copied, [*names])
+    told = SourceProblem.objects.filter(source=source)
+    told.filter(session_id_stored__in=[session.stored_id for session in done.copied]).delete()
+    counts_change(source_id=source.pk, gone=gone, came=came)
 
 
 def _new(keys: Sequence[int]) -> Iterator[int]:
@@ -114,87 +257,21 @@ def _new(keys: Sequence[int]) -> Iterator[int]:
     yield from waiting.select_for_update().order_by("pk").values_list("pk", flat=True)
 
 
-def _copy(
-    session: Session, store: SqliteStore, now: datetime, *, projects: bool
-) -> tuple[int, frozenset[Counted], frozenset[Counted]]:
-    """Returns how many parts it has, and what it counted as before and counts as now."""
-    with store.snapshot():
-        wanted = stored_id(session)
-        if wanted != session.stored_id:
+def _write(one: _Read, now: datetime) -> dict[str, Any]:
+    """Its rows; returns the fields of the session that follow."""
+    key = one.session.pk
+    with transaction.atomic():
+        messages = [(key, position, *columns) for position, columns in enumerate(one.messages)]
+        rows_insert(Message, ("session_id", "position", *MESSAGE), messages)
+        stored = Message.objects.filter(session=key, table=Message.Table.MESSAGE).order_by("position")
+        ids = (message[0] for message in one.plain.messages)
+        links = dict(zip(ids, stored.values_list("pk", flat=True), strict=True))
+        size, count = sum(len(message[3]) for message in one.plain.messages), 0
+        for rows, characters in chain((one.first,), one.more):
+            for row in rows:
+                row[_LINK] = links.get(row[_OWNER])
+            rows_insert(Part, _PART, rows)
+            size, count = size + characters, count + len(rows)
+        if count != one.plain.parts:  # orphans
             raise OddRows
-        plain = plain_session(store, wanted)
-        if projects:
-            projects_write(source=session.source, rows=plain.rows.projects)
-        decoded = dialects.decode(plain.rows)
-        known = Known(decoded)
-        messages = [*mirrored_messages(session, plain.rows, known)]
-        rows_insert(
-            Message,
-            ("session_id", "position", *MESSAGE),
-            [(session.pk, position, *columns) for position, columns in enumerate(messages)],
-        )
-        links = dict(Message.objects.filter(session=session).order_by().values_list("stored_id", "pk"))
-        size = sum(size_of(message[-3]) for message in messages)
-        count = 0
-        for batch, characters in _batches(session, store, plain.places, links):
-            rows_insert(Part, ("session_id", "position", *PART), batch)
-            count += len(batch)
-            size += characters
-    if count != len(plain.places):
-        raise OddRows
-    before = counted_as(session)
-    fields = mirrored_fields(plain.rows, known, len(messages), count, size, now)
-    for name, value in fields.items():
-        setattr(session, name, value)
-    sessions_update([session], [*fields])
-    return count, before, counted_as(session)
-
-
-def _batches(
-    session: Session, store: SqliteStore, places: Mapping[tuple[str, str], int], links: Mapping[str, int]
-) -> Iterator[tuple[list[Columns], int]]:
-    """Rows of the mirror for its parts, and the bytes of their data."""
-    rows: list[Columns] = []
-    size, key = 0, session.pk
-    for part_id, message_id, _, created, updated, data in plain_parts(store, session.stored_id):
-        place = places.get((message_id, part_id))
-        if place is None:
-            raise OddRows
-        size += size_of(data)
-        link = links.get(message_id)
-        facts = _facts(data)
-        kept = (message_id, part_id, link, None, created, updated, *facts, len(data), data, VERBATIM, "")
-        rows.append((key, place, *kept))
-        if len(rows) >= _ROWS or size > _BYTES:
-            yield rows, size
-            rows, size = [], 0
-    yield rows, size
-
-
-def _facts(data: str) -> tuple[str, str, str, str]:
-    """Kind, tool, call id and status, as ``dialects.opencode_v1`` tells them of a part."""
-    try:
-        part = _told(data)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):  # no JSON, or none of the client's
-        return _odd_facts(data)
-    if part.type != "tool":
-        return values.name(part.type), "", "", ""
-    call = values.key(part.callID) if isinstance(part.callID, str) and part.callID else ""
-    return "tool", values.name(part.tool), call, values.name(part.state.status if part.state else None)
-
-
-def _odd_facts(data: str) -> tuple[str, str, str, str]:
-    try:
-        value = _decode(data)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        try:
-            value = jsjson.loads(data)
-        except ValueError:
-            return "", "", "", ""
-    kind = value.get("type") if isinstance(value, dict) else ""
-    if kind != "tool":
-        return values.name(kind), "", "", ""
-    state, call_id = value.get("state"), value.get("callID")
-    status = state.get("status") if isinstance(state, dict) else ""
-    call = values.key(call_id) if isinstance(call_id, str) and call_id else ""
-    return "tool", values.name(value.get("tool")), call, values.name(status)
+    return mirrored_fields(one.plain.rows, one.known, len(messages), count, size, now)

@@ -18,7 +18,7 @@ from . import present
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``what_url`` leads to what was done, or to what there is now; ``undo`` names the repair or batch to take back,
-    "" = it cannot be (any more); ``again`` are the fields that apply it once more to ``session``. ``back`` is where both
+    "" = it cannot be (any more); ``again`` are the fields that apply it once more to ``session``. ``back``: where both
     lead. ``next_url`` is what waits for a repair next."""
 
     look: present.Look

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from sessions_app.models import Part, SearchBlock, Session
 from sessions_app.selectors.searching import Found, sessions_search
-from sessions_app.services import importing
+from sessions_app.services import importing, indexing
 from sessions_app.services.indexing import index_fill
 from sessions_app.services.scanning import session_scan
 from tests.factories.bigstore import make_store
@@ -104,6 +104,33 @@ def test_a_store_from_before_is_filled_in_the_background(store: Path) -> None:
 
     assert len(said("please").hits) == 3
     assert not index_fill()
+
+
+def test_a_session_whose_words_cannot_be_read_says_so_and_stops_no_other(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attached(store)
+    SearchBlock.objects.all().delete()
+    Session.objects.update(indexed=False)
+    poison = Session.objects.order_by("-time_updated", "-id")[0]
+    real = indexing.session_rows
+
+    def fails(session: Session) -> object:
+        if session.pk == poison.pk:
+            raise ValueError
+        return real(session)
+
+    monkeypatch.setattr(indexing, "session_rows", fails)
+
+    while index_fill():
+        pass
+
+    poison.refresh_from_db()
+    assert poison.error == indexing.NOT_INDEXED
+    assert list(Session.objects.exclude(error="")) == [poison]
+    assert set(SearchBlock.objects.values_list("session", flat=True)) == set(
+        Session.objects.exclude(pk=poison.pk).values_list("pk", flat=True)
+    )
 
 
 def test_another_scan_of_the_same_rows_writes_nothing(store: Path) -> None:

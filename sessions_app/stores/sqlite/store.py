@@ -92,8 +92,8 @@ class SqliteStore(Store):
         with self.snapshot():
             return self._read(session_id, self.all_projects())
 
-    def without_parts(self, session_id: Any) -> SessionRows:
-        """``read`` without parts and siblings. Raises ``StoreError``."""
+    def beside_messages(self, session_id: Any) -> SessionRows:
+        """``read`` without the rows of ``message`` and ``part``, and without siblings. Raises ``StoreError``."""
         rows = self._read(session_id, self.all_projects(), whole=False)
         return replace(rows, models=self.models(rows.session, rows.projects))
 
@@ -225,7 +225,7 @@ class SqliteStore(Store):
         sequence, last_event = self._numbering(session_id, v2=bool(v2_rows or inputs))
         return SessionRows(
             session=session,
-            messages=_ordered(self._owned("message", session_id), "time_created", "id"),
+            messages=_ordered(self._owned("message", session_id), "time_created", "id") if whole else [],
             parts=_ordered([*self._owned("part", session_id), *self._strays(session_id)], "message_id", "id")
             if whole
             else [],
