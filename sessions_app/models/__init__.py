@@ -10,7 +10,7 @@ from .pasted import PastedError
 from .repairs import Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
 from .search import SearchBlock
-from .sessions import Beginning, Line, Message, Part, Session
+from .sessions import Line, Message, Part, Session
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "ApiToken",
     "AuditEntry",
     "AuditIsAppendOnly",
-    "Beginning",
     "Compaction",
     "Finding",
     "HealthDay",
