@@ -16,6 +16,7 @@ from sessions_app.api import (
     payloads,
     problems,
     repairs,
+    search,
     sessions,
     sources,
     stores,
@@ -64,5 +65,5 @@ def _asked(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 api.add_decorator(_asked)
 
-for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, stores, engine):
+for module in (sources, sessions, search, timeline, payloads, repairs, bulk, locate, export, stores, engine):
     api.add_router("", module.router)

@@ -45,6 +45,7 @@ OPERATION_IDS = {
     "session_get": "get_session",
     "session_findings": "list_findings",
     "session_verdicts": "list_verdicts",
+    "conversations_search": "search_conversations",
     "session_timeline": "get_timeline",
     "session_payload": "get_payload",
     "payloads_export": "export_payloads",

@@ -24,6 +24,7 @@ COMMANDS = {
     "serve": Listed("Look", "Serve the dashboard, with a background worker"),
     "scan": Listed("Look", "Say what is wrong with stored sessions, and who refuses them", bare=True),
     "locate": Listed("Look", "Say what a provider's error text means and where it points", bare=True),
+    "search": Listed("Look", "Find what stands in imported conversations"),
     "lower": Listed("Look", "Write the request body that the next call would send", bare=True),
     "repair": Listed("Repair", "Repair stored sessions; undo takes it back", bare=True),
     "dedupe": Listed("Repair", "Collapse tool parts that share a call id", bare=True),

@@ -75,6 +75,24 @@ class Sync(Arguments):
         parser.add_argument("--json", action="store_true", help="the outcome as JSON")
 
 
+class Search(Arguments):
+    help = "Find imported sessions by what stands in their conversations, the last updated first."
+    examples = (
+        ("suture search tool result missing", "all words in one place, each from its beginning"),
+        ("suture search '\"max tokens\"' --source customer.db --json", "a phrase, in one store, for programs"),
+        ("suture search toolu_01AbC", "an id: of a session, message, part or call"),
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("words", nargs="+", metavar="WORDS", help='what to find; "a phrase" in double quotes')
+        parser.add_argument(
+            "--source", action="append", default=[], metavar="SOURCE", help="only there: number or PATH of a source"
+        )
+        parser.add_argument("--limit", type=int, default=50, metavar="N", help="sessions (default: %(default)s)")
+        parser.add_argument("--all", action="store_true", help="read all that is stored, whole outputs too: slow")
+        parser.add_argument("--json", action="store_true", help="what was found as JSON")
+
+
 class Token(Arguments):
     help = "Make, list and revoke tokens of the REST API."
     examples = (
@@ -175,6 +193,7 @@ DECLARED: dict[str, type[Arguments]] = {
     "bulk-repair": BulkRepair,
     "import": Import,
     "sync": Sync,
+    "search": Search,
     "token": Token,
     "prune": Prune,
     "probe": Probe,

@@ -1,8 +1,9 @@
-"""What ``import`` and ``sync`` share: a job run to its end in this process, and its outcome."""
+"""What commands about sources share: one that was named, a job run to its end in this process, and its outcome."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
@@ -65,3 +66,14 @@ def source_words(source: Source, job: ImportJob) -> str:
     if job.failed:
         words += f", {job.failed} could not be read"
     return words + (f"; {counted(problems, 'problem')}" if problems else "")
+
+
+def source_named(text: str) -> Source:
+    """The source with this number, else of this path. Raises ``ValueError``."""
+    if text.isascii() and text.isdigit() and len(text) < 15:
+        found = Source.objects.filter(pk=int(text)).first()
+    else:
+        found = Source.objects.filter(path=str(Path(text).resolve())).first()
+    if found is None:
+        raise ValueError(f"There is no source {text}; attach it first with: suture import {text}")
+    return found

@@ -5,7 +5,16 @@ from typing import Any
 import django.db.models.deletion
 from django.db import migrations, models
 
-from sessions_app.models.sessions import TextIndex
+
+class TextIndex(models.Index):
+    def create_sql(self, model: Any, schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
+        if schema_editor.connection.vendor != "postgresql":
+            return super().create_sql(model, schema_editor, using, **kwargs)
+        index = f"CREATE INDEX {self.name} ON {model._meta.db_table} USING gin ({self.fields[-1]} gin_trgm_ops)"
+        return (
+            f"DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; {index}; EXCEPTION"
+            " WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN NULL; END $$"
+        )
 
 _SQLITE = (
     "CREATE VIRTUAL TABLE sessions_app_searchword USING fts5"

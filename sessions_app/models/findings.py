@@ -81,7 +81,9 @@ class Verdict(models.Model):
         ordering = ("session", "protocol")
         constraints = (models.UniqueConstraint(fields=("session", "protocol"), name="verdict_once_per_protocol"),)
         indexes = (
-            models.Index(fields=("protocol", "session"), name="verdict_refused", condition=models.Q(accepted=False)),
+            models.Index(
+                fields=("protocol", "session", "accepted"), name="verdict_refused", condition=models.Q(accepted=False)
+            ),
         )
 
     def __str__(self) -> str:

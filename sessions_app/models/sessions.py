@@ -18,26 +18,16 @@ from sessions_app.domain.values import ENCODINGS
 from .sources import Source
 
 
-class Beginning(models.Func):
-    """The first hundred characters, to sort by: an index of PostgreSQL takes no long text. The number is no parameter,
-    or SQLite would not know the index again."""
+@models.TextField.register_lookup
+class BetweenLines(models.Lookup[str]):
+    """A text has this between the end of its first and the beginning of its last line."""
 
-    template = "SUBSTR(%(expressions)s, 1, 100)"
-    output_field = models.TextField()
+    lookup_name = "between_lines"
 
-
-class TextIndex(models.Index):
-    """What a text is searched by, anywhere in it. SQLite reads an index of (health, text) faster than it finds anything
-    in the rows. PostgreSQL would refuse long texts in such an index; it has trigrams, where it may be given them."""
-
-    def create_sql(self, model: type[models.Model], schema_editor: Any, using: str = "", **kwargs: Any) -> Any:
-        if schema_editor.connection.vendor != "postgresql":
-            return super().create_sql(model, schema_editor, using, **kwargs)
-        index = f"CREATE INDEX {self.name} ON {model._meta.db_table} USING gin ({self.fields[-1]} gin_trgm_ops)"
-        return (
-            f"DO $$ BEGIN CREATE EXTENSION IF NOT EXISTS pg_trgm; {index}; EXCEPTION"
-            " WHEN insufficient_privilege OR undefined_file OR feature_not_supported THEN NULL; END $$"
-        )
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:
+        column, params = self.process_lhs(compiler, connection)
+        pattern = f"%\n%{connection.ops.prep_for_like_query(self.rhs)}%\n%"
+        return f"{column} LIKE %s ESCAPE '\\'", (*params, pattern)
 
 
 def place_address(session_id: int, stored_id: str) -> str:
@@ -95,7 +85,8 @@ class Session(models.Model):
     part_count = models.PositiveIntegerField(default=0)
     size_bytes = models.PositiveBigIntegerField(default=0)
     search = models.TextField(blank=True, default="")
-    """Title, directory and ids in lower case."""
+    """Title, directory and ids in lower case, a line each, cut short: what lists search, and sort by title
+    (``services/mirror.searched``)."""
 
     pending = models.BooleanField(default=True)
     """Its rows are to be (re-)read by the next import."""
@@ -117,7 +108,7 @@ class Session(models.Model):
     info_count = models.PositiveIntegerField(default=0)
     rejected_by = models.JSONField(default=list)
     """Protocols whose verdict is rejected."""
-    fate = models.CharField(max_length=8, blank=True, default="", db_index=True)
+    fate = models.CharField(max_length=8, blank=True, default="")
     """What can be done about its gravest findings (``domain.scan.Fate``)."""
     target = models.JSONField(default=dict)
     """The target it was judged for: protocol, provider, model, thinking."""
@@ -137,7 +128,13 @@ class Session(models.Model):
         indexes = (
             models.Index(fields=("health_rank", "-time_updated", "-id"), name="session_worst_first"),
             models.Index(fields=("-health_rank", "-time_updated", "-id"), name="session_best_first"),
-            models.Index(Beginning("title"), "id", name="session_by_title"),
+            models.Index(
+                fields=(
+                    *("search", "id", "health", "health_rank", "source", "time_updated", "part_count", "size_bytes"),
+                    *("blocked_count", "at_risk_count", "fate"),
+                ),
+                name="session_listed",
+            ),
             models.Index(fields=("part_count", "id"), name="session_by_parts"),
             models.Index(fields=("size_bytes", "id"), name="session_by_size"),
             models.Index(fields=("blocked_count", "at_risk_count", "id"), name="session_by_findings"),
@@ -152,8 +149,6 @@ class Session(models.Model):
             models.Index(fields=("health", "-time_updated", "-id"), name="session_health"),
             models.Index(fields=("provider", "model"), name="session_model"),
             models.Index(fields=("project_id_stored",), name="session_project"),
-            TextIndex(fields=("health", "search"), name="session_search_text"),
-            TextIndex(fields=("health", "directory"), name="session_directory_text"),
             models.Index(
                 fields=("-time_updated", "-id"),
                 name="session_not_indexed",

@@ -25,7 +25,7 @@ def by_health(wanted: SessionFilter, among: QuerySet[Session] | None = None) -> 
     kept = _kept(asked) if among is None else None
     if kept is not None:
         return dict(kept)
-    found = asked.apply(Session.objects.all() if among is None else among).order_by()
+    found = asked.chosen(Session.objects.all() if among is None else among)
     # In one row: grouped by health, SQLite would walk that index and look up every session.
     return found.aggregate(**{health: Count("pk", filter=Q(health=health)) for health in Session.Health.values})
 

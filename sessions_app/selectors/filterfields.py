@@ -14,11 +14,11 @@ from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import Any, Literal
 
-from django.db.models import Exists, OrderBy, OuterRef, Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
 from sessions_app.domain.rules import REGISTRY
-from sessions_app.models import Beginning, Finding, Message, Part, Repair, Session, SessionCount, Source, Verdict
+from sessions_app.models import Finding, Message, Part, Repair, Session, SessionCount, Source, Verdict
 
 from .phrases import Phrase
 from .searchindex import blocks_holding
@@ -54,12 +54,11 @@ REPAIRED = {
     "no": "never repaired",
     "undone": "with a repair that was undone",
 }
-_TITLE = Beginning("title")
-SORTS: Mapping[str, tuple[str | OrderBy, ...]] = {
+SORTS: Mapping[str, tuple[str, ...]] = {
     "health": ("health_rank", "-time_updated", "-id"),
     "-health": ("-health_rank", "-time_updated", "-id"),
-    "title": (_TITLE.asc(), "id"),
-    "-title": (_TITLE.desc(), "-id"),
+    "title": ("search", "id"),
+    "-title": ("-search", "-id"),
     "updated": ("time_updated", "id"),
     "-updated": ("-time_updated", "-id"),
     "parts": ("part_count", "id"),
@@ -69,7 +68,8 @@ SORTS: Mapping[str, tuple[str | OrderBy, ...]] = {
     "findings": ("blocked_count", "at_risk_count", "id"),
     "-findings": ("-blocked_count", "-at_risk_count", "-id"),
 }
-"""Orders of the list; every one ends with the id, so that pages never overlap."""
+"""Orders of the list, of columns that its index holds (``session_listed``); every one ends with the id, so that pages
+never overlap."""
 
 TEXT_LIMIT = 500
 """Characters of a text."""
@@ -355,7 +355,7 @@ FIELDS: tuple[Field, ...] = (
         label="Directory contains",
         more=True,
         words=lambda text: f"in {text}",
-        condition=lambda text: Q(directory__contains=text),
+        condition=lambda text: Q(search__between_lines=" ".join(text.lower().split())),
     ),
     Field(
         name="since",

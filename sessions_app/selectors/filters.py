@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
 
-from django.db.models import OrderBy, QuerySet
+from django.db.models import BigIntegerField, Expression, ExpressionWrapper, F, OrderBy, Q, QuerySet, Value
+from django.db.models.functions import Concat
 from django.http import QueryDict
 
 from sessions_app.domain.near import did_you_mean
@@ -54,6 +55,12 @@ class Control:
     value: str
     choices: tuple[Choice, ...] | None
     """None: it is typed in."""
+
+
+_READ_THROUGH = ("q", "directory")
+"""Fields that are looked for in each session's texts."""
+_BESIDE = ("source", "time_updated", "part_count", "health", "fate")
+_TEXTS = ("search", "health", "fate")
 
 
 class SessionFilter:
@@ -145,7 +152,7 @@ class SessionFilter:
         return bool(self.values.keys() - {"sort"})
 
     @property
-    def order(self) -> tuple[str | OrderBy, ...]:
+    def order(self) -> tuple[str, ...]:
         return SORTS[self["sort"]]
 
     def terms(self) -> tuple[Term, ...]:
@@ -185,17 +192,51 @@ class SessionFilter:
     def apply(self, sessions: QuerySet[Session], *, many: bool = False) -> QuerySet[Session]:
         """The sessions that match, in the filter's order. ``many``: so many do that the first of them are found soonest
         by going through all in this order."""
+        return self.chosen(sessions, many=many).order_by(*self.order)
+
+    def found_first(self, sessions: QuerySet[Session]) -> QuerySet[Session]:
+        """As ``apply``, where few match: the order is one of expressions that no index has, so that a database first
+        finds them all, and never goes through everything in order to meet them."""
+        return self.chosen(sessions).order_by(*map(_sorted, self.order))
+
+    def chosen(self, sessions: QuerySet[Session], *, many: bool = False) -> QuerySet[Session]:
+        """The sessions that match, in no order."""
+        reads = not many and not self.values.keys().isdisjoint(_READ_THROUGH)
         for name, value in self._ordered():
             if condition := BY_NAME[name].condition:
                 asked = condition(value)
                 if isinstance(asked, Having):
                     sessions = sessions.filter(asked.asked if many else asked.looked_up)
                 else:
-                    sessions = sessions.filter(asked)
-        return sessions.order_by(*self.order)
+                    sessions = _filtered_beside(sessions, asked) if reads else sessions.filter(asked)
+        return sessions.order_by()
 
     def _ordered(self) -> Iterator[tuple[str, Any]]:
         return ((field.name, self.values[field.name]) for field in FIELDS if field.name in self.values)
+
+
+def _computed(name: str) -> Expression:
+    """A column's value, which is in no index of the column."""
+    if name in _TEXTS:
+        return Concat(F(name), Value(""))
+    return ExpressionWrapper(F(name) + 0, output_field=BigIntegerField())
+
+
+def _sorted(column: str) -> OrderBy:
+    return _computed(column.removeprefix("-")).desc() if column.startswith("-") else _computed(column).asc()
+
+
+def _filtered_beside(sessions: QuerySet[Session], asked: Q) -> QuerySet[Session]:
+    """Where all texts are read anyway, from the narrow index that has them: other columns of it are compared there too,
+    or SQLite would look up in the rows what one of their own indexes leaves."""
+    for child in asked.children:
+        column, value = child if isinstance(child, tuple) else ("", None)
+        name, _, how = str(column).partition("__")
+        if name not in _BESIDE:
+            return sessions.filter(asked)
+        compared = {f"{name}_computed__{how or 'exact'}": value}
+        sessions = sessions.alias(**{f"{name}_computed": _computed(name)}).filter(**compared)
+    return sessions
 
 
 def _given(query: QueryDict | Mapping[str, Any], name: str) -> list[str]:

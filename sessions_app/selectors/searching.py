@@ -23,7 +23,7 @@ from sessions_app.models import Message, Part, Session
 from .outline import Outline
 from .phrases import Hit, Phrase
 from .searchindex import indexed_hits
-from .sessions import SessionRow, sessions_of
+from .sessions import SessionRow, session_by_any_id, sessions_of
 
 HITS = 500
 """Places of one session that are stepped through."""
@@ -112,9 +112,18 @@ def sessions_search(text: str, start: int = 0, *, among: QuerySet[Session] | Non
     missing = sessions.filter(indexed=False, imported_at__isnull=False)
     unindexed = missing.count()
     read = _read_through(phrase, missing, 0, unindexed) if unindexed and not start else Found((), 0, 0)
-    hits = listed.hits | {hit.row.id: hit.hit for hit in read.hits}
+    named = {} if start else _named(text, sessions)
+    hits = named | listed.hits | {hit.row.id: hit.hit for hit in read.hits}
     rows = tuple(SessionHit(row, hits[row.id]) for row in sessions_of(hits))
     return Found(rows, total - unindexed + read.searched, total, unindexed, read.searched, listed.next)
+
+
+def _named(text: str, sessions: QuerySet[Session]) -> dict[int, Hit]:
+    """Sessions in which something has this very id, which need not be a text of theirs."""
+    plain = " " in text or text.isalpha()
+    places = {} if plain else {place.session: place.at for place in session_by_any_id(text)}
+    keys = sessions.filter(pk__in=places).order_by().values_list("pk", flat=True) if places else ()
+    return {key: Hit(places[key], "", text, "") for key in keys}
 
 
 def _read_through(phrase: Phrase, sessions: QuerySet[Session], start: int, total: int) -> Found:

@@ -271,9 +271,7 @@ def _listed(wanted: SessionFilter, among: QuerySet[Session] | None, total: int) 
     sessions = Session.objects.all() if among is None else among
     if not wanted.restricts or total * _RARE > everything():
         return wanted.apply(sessions, many=True)
-    # With a limit both databases find the keys first, whatever order is asked for.
-    few = wanted.apply(sessions).order_by().values("pk")[: total + 1]
-    return Session.objects.filter(pk__in=few).order_by(*wanted.order)
+    return wanted.found_first(sessions)
 
 
 def _rows_of(found: QuerySet[Session]) -> tuple[SessionRow, ...]:

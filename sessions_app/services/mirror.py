@@ -24,6 +24,8 @@ from sessions_app.selectors.rows import message_columns, part_columns, session_m
 from .counting import counted_as, counts_change, session_locked
 
 _BATCH = 2000
+_SHORT, _INDEXED = 400, 2_000
+"""Characters of a line, and bytes of all lines, that a session is searched by."""
 
 MESSAGE = (
     *(
@@ -80,8 +82,14 @@ def session_fields(row: Row) -> dict[str, Any]:
         "time_created": values.whole(row.get("time_created")),
         "time_updated": values.whole(row.get("time_updated")),
         "time_archived": values.whole(row.get("time_archived")),
-        "search": "\n".join((title, directory, stored_id, values.name(row.get("slug")))).lower(),
+        "search": searched(title, directory, stored_id, values.name(row.get("slug"))),
     }
+
+
+def searched(title: str, directory: str, *ids: str) -> str:
+    """``Session.search``, which must fit into an index: PostgreSQL takes 2,700 bytes of one row, with other columns."""
+    lines = (" ".join(text.split())[:_SHORT] for text in (title, directory, " ".join(ids)))
+    return "\n".join(lines).lower().encode()[:_INDEXED].decode(errors="ignore")
 
 
 def projects_write(*, source: Source, rows: Iterable[Row]) -> None:

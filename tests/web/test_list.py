@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.db import connection
 from django.http import QueryDict
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -14,6 +15,7 @@ from sessions_app.selectors.filterfields import FIELDS, SORTS, Field
 from sessions_app.selectors.filters import SessionFilter
 from sessions_app.selectors.sessions import session_page
 from sessions_app.services.counting import counts_recount
+from sessions_app.services.mirror import searched
 from tests.factories import models as factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -113,6 +115,47 @@ def test_every_order_is_total_and_says_itself(alice: Client, several: Source, so
     assert SORTS[sort][-1] in ("id", "-id")
     direction = "descending" if sort.startswith("-") else "ascending"
     assert f'aria-sort="{direction}"' in page
+
+
+@pytest.mark.parametrize("sort", sorted(SORTS))
+@pytest.mark.parametrize("number", [1, 2])
+def test_few_and_many_come_in_the_same_order(sort: str, number: int) -> None:
+    source = factories.source()
+    for at in range(6):
+        name = f"{'rare' if at < number * 2 else 'usual'} {at % 4}"
+        fields = {"part_count": at % 3, "size_bytes": at % 2, "blocked_count": at % 3, "time_updated": at // 2}
+        factories.session(source, f"ses_{at}", title=name, search=f"{name}\n/home\nses_{at}", **fields)
+    wanted = SessionFilter(q="rare", sort=sort)
+    found = wanted.found_first(Session.objects.all()).values_list("pk", flat=True)
+    assert len(found) == number * 2
+    assert [*found] == [*wanted.apply(Session.objects.all(), many=True).values_list("pk", flat=True)]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="plans are SQLite's")
+@pytest.mark.parametrize(
+    "query", ["q=fox", "q=fox&health=blocked&source=1&min_parts=3&fate=safe", "directory=a&since=2026-01-02"]
+)
+def test_texts_are_read_from_the_narrow_index_alone(query: str) -> None:
+    wanted = SessionFilter.understood(QueryDict(query))
+    for found in (wanted.chosen(Session.objects.all()), wanted.found_first(Session.objects.all())):
+        assert "SCAN sessions_app_session USING COVERING INDEX session_listed" in found.values("pk").explain()
+
+
+def test_a_directory_is_looked_for_in_the_directory_alone(alice: Client) -> None:
+    source = factories.source()
+    for at, (title, directory) in enumerate([("one", "/home/Shop_1"), ("shop_1\nshop_1", "/home"), ("two", "/shop11")]):
+        text = searched(title, directory, "ses_shop_1", "shop_1")
+        factories.session(source, f"ses_{at}", title=title, directory=directory, search=text)
+    assert titles(alice.get("/sessions/?directory=shop_1").html) == ["one"]
+    assert titles(alice.get("/sessions/?q=shop_1&sort=title").html) == ["one", "shop_1 shop_1", "two"]
+
+
+@pytest.mark.parametrize("text", ["a", "é", "語", "😀", "İ"])
+def test_the_longest_texts_fit_into_the_index(text: str) -> None:
+    found = searched(text * 9_000, text * 9_000, text * 255, text * 255)
+    factories.session(factories.source(), "ses_long", search=found, provider="p", model="m")
+    assert found.startswith(text.lower() * 100)
+    assert len(found.encode()) <= 2_000
 
 
 def test_pages_do_not_overlap_and_a_page_beyond_the_end_says_so(alice: Client) -> None:

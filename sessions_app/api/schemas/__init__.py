@@ -18,6 +18,7 @@ from .repairs import (
     SkippedOut,
     UndoIn,
 )
+from .search import SearchOut
 from .sessions import (
     FindingOut,
     FindingsOut,
@@ -69,6 +70,7 @@ __all__ = [
     "RowChangeOut",
     "RuleLineOut",
     "Safety",
+    "SearchOut",
     "SelectionIn",
     "SessionDetailOut",
     "SessionOut",

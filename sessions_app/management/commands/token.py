@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -11,7 +10,8 @@ from django.utils import timezone
 
 from sessions_app.management import declared
 from sessions_app.management.base import SutureCommand
-from sessions_app.models import ApiToken, Scope, Source
+from sessions_app.management.importbase import source_named
+from sessions_app.models import ApiToken, Scope
 from sessions_app.services.access import LOCAL_USER, local_user_ensure, token_create, token_revoke
 from sessions_app.services.database import database_prepare
 
@@ -47,7 +47,7 @@ class Command(declared.Token, SutureCommand):
             now=timezone.now(),
             life=_life(days),
             scopes=scope or [Scope.READ],
-            sources=None if source is None else [_source(text) for text in source],
+            sources=None if source is None else [source_named(text) for text in source],
             actor="command",
             face="command",
         )
@@ -110,14 +110,3 @@ def _life(days: str) -> timedelta | None:
 
 def _until(token: ApiToken) -> str:
     return f"until {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "until it is revoked"
-
-
-def _source(text: str) -> Source:
-    """The source with this number, else of this path. Raises ``ValueError``."""
-    if text.isascii() and text.isdigit() and len(text) < 15:
-        found = Source.objects.filter(pk=int(text)).first()
-    else:
-        found = Source.objects.filter(path=str(Path(text).resolve())).first()
-    if found is None:
-        raise ValueError(f"There is no source {text}; attach it first with: suture import {text}")
-    return found
