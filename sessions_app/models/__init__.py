@@ -10,7 +10,7 @@ from .pasted import PastedError
 from .repairs import BatchResult, Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
 from .search import SearchBlock
-from .sessions import Beginning, Line, Message, Part, Session
+from .sessions import Line, Message, Part, Session
 from .sources import ImportJob, ImportRange, Project, Source, SourceMark, SourceProblem, WorkerBeat
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "AuditEntry",
     "AuditIsAppendOnly",
     "BatchResult",
-    "Beginning",
     "Compaction",
     "Finding",
     "HealthDay",

@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("sessions_app", "0016_search"),
+        ("sessions_app", "0018_session_listed"),
     ]
 
     operations = [

@@ -33,7 +33,7 @@ def trigrams(apps: Any, schema_editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("sessions_app", "0016_search")]
+    dependencies = [("sessions_app", "0017_shared_imports")]
 
     operations = [
         migrations.RemoveIndex(model_name="session", name="session_by_title"),
