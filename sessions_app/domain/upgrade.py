@@ -107,7 +107,7 @@ def _subtasks(messages: Iterable[Message]) -> list[str]:
 
 
 def _compactions(messages: list[Message]) -> list[str]:
-    return [message.id for one in attempted(messages) if not one.good for message in (one.trigger, *one.summaries)]
+    return [message.id for one in attempted(messages) if not one.told for message in (one.trigger, *one.summaries)]
 
 
 def _open(parts: Iterable[Part]) -> list[str]:

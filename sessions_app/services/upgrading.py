@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the command starts without Django
 
 STATES = {
     "unreadable": "cannot be read",
-    "left-behind": "left behind by an upgrade",
+    "left-behind": "left behind by an upgrade (suture export --as export-2x hands one back)",
     "loses": "would lose something",
     "kept": "would be taken over whole",
     "upgraded": "of 2.x already",

@@ -37,6 +37,11 @@ class Attempted:
         return any(finished(summary) for summary in self.summaries)
 
     @property
+    def told(self) -> bool:
+        """It closes history with a summary that says something."""
+        return self.good and any(text_of(summary).strip() for summary in self.summaries)
+
+    @property
     def failed(self) -> bool:
         """It was answered, and by errors only."""
         return bool(self.summaries) and all(summary.error is not None for summary in self.summaries)

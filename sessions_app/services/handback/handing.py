@@ -47,12 +47,13 @@ NOT_APPLIED = Applied()
 HELD = 16_000_000
 """Bytes of a form that are held in memory."""
 
-type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
+type Form = Literal["database", "export", "export-2x", "patch", "undo", "rows", "report", "bundle", "tree"]
 FORMS: tuple[Form, ...] = get_args(Form.__value__)
 
 WORDS: dict[Form, str] = {
     "database": "Repaired copy of the database",
     "export": "Export for opencode import",
+    "export-2x": "Export for the import of opencode 2.x",
     "patch": "SQL patch for the sqlite3 program",
     "undo": "Undo script of that patch",
     "rows": "Row document, as stored",
@@ -61,12 +62,13 @@ WORDS: dict[Form, str] = {
     "tree": "Repaired copy of the storage tree",
 }
 
-_PLANNED: frozenset[Form] = frozenset({"database", "export", "patch", "undo", "report", "tree"})
+_PLANNED: frozenset[Form] = frozenset({"database", "export", "export-2x", "patch", "undo", "report", "tree"})
 WRITTEN_BACK: frozenset[Form] = frozenset({"database", "tree", "patch", "undo"})
 """They go into the client's own files, so nothing in them can be masked."""
 KINDS: dict[Form, tuple[str, str]] = {
     "database": ("application/vnd.sqlite3", "db"),
     "export": ("application/json", "json"),
+    "export-2x": ("application/json", "2x.json"),
     "patch": ("application/sql", "sql"),
     "undo": ("application/sql", "undo.sql"),
     "rows": ("application/json", "rows.json"),
@@ -118,7 +120,7 @@ def forms_of(kind: str, dialect: str) -> tuple[Form, ...]:
     """The forms that make sense for a session of this kind of store and dialect."""
     left = {"database", "patch", "undo"} if kind != "sqlite" else set()
     left |= {"tree"} if kind != "storage" else set()
-    left |= set() if dialects.named(dialect).exported else {"export"}
+    left |= set() if dialects.named(dialect).exported else {"export", "export-2x"}
     return tuple(form for form in FORMS if form not in left)
 
 
@@ -232,7 +234,7 @@ class _Maker:
             return self._handed(form, chain(bundle(self.rows, made_by), "\n"))
         if form == "report":
             return self._handed(form, [self._report()])
-        return self._export() if form == "export" else self._patch(undo=form == "undo")
+        return self._export(form) if form in ("export", "export-2x") else self._patch(undo=form == "undo")
 
     def copied(self, form: Form, folder: Path) -> Handed:
         """A copy of the whole store with this session repaired in it."""
@@ -272,17 +274,19 @@ class _Maker:
         text = report(bench.decoded, before, plan, after, texts=rule_texts(), source=self.source)
         return f"{text}\nSuture {__version__}, rules {rules_version()}.\n"
 
-    def _export(self) -> Handed:
+    def _export(self, form: Form) -> Handed:
         family = [self.bench]
         if self.options.children and self.store is not None:
             mine = self.bench
             family += (Bench(rows, mine.wish, mine.whole, mine.session) for rows in _descendants(self.store, self.rows))
         try:
-            documents = export_documents([self._after(bench) for bench in family], fresh=self.options.fresh)
+            documents = export_documents(
+                [self._after(bench) for bench in family], fresh=self.options.fresh, new_line=form == "export-2x"
+            )
         except NotExportable as refusal:
             raise HandBackRefused("form", str(refusal)) from refusal
         if len(documents) == 1:
-            made = self._handed("export", chain(documents[0].pieces(), "\n"))
+            made = self._handed(form, chain(documents[0].pieces(), "\n"))
             words, *hidden = made.notes
             return replace(made, notes=(words, *_notes(documents), *hidden))
         each = [(bench.rows.id, outlook(bench, repaired=self.options.repaired)) for bench in family]
