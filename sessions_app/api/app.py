@@ -21,6 +21,7 @@ from sessions_app.api import (
     sources,
     stores,
     timeline,
+    upgrading,
 )
 
 from .asked import strange_query
@@ -65,5 +66,5 @@ def _asked(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 api.add_decorator(_asked)
 
-for module in (sources, sessions, search, timeline, payloads, repairs, bulk, locate, export, stores, engine):
+for module in (sources, sessions, search, timeline, payloads, repairs, bulk, locate, export, stores, upgrading, engine):
     api.add_router("", module.router)

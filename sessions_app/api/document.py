@@ -33,6 +33,7 @@ OPERATION_IDS = {
     "source_remove": "delete_source",
     "source_read_again": "sync_source",
     "source_store": "check_store",
+    "source_upgrade_check": "check_upgrade",
     "source_kept": "list_kept",
     "source_save": "recover_source",
     "source_tidied": "tidy_source",

@@ -23,6 +23,7 @@ class Listed:
 COMMANDS = {
     "serve": Listed("Look", "Serve the dashboard, with a background worker"),
     "scan": Listed("Look", "Say what is wrong with stored sessions, and who refuses them", bare=True),
+    "upgrade-check": Listed("Look", "Say what the upgrade to 2.x would drop or alter", bare=True),
     "locate": Listed("Look", "Say what a provider's error text means and where it points", bare=True),
     "search": Listed("Look", "Find what stands in imported conversations"),
     "lower": Listed("Look", "Write the request body that the next call would send", bare=True),

@@ -28,6 +28,7 @@ from sessions_app.web.views import (
     stores,
     tabs,
     tokens,
+    upgrading,
 )
 
 app_name = "sessions_app"
@@ -74,6 +75,7 @@ _pages: list[URLPattern] = [
     path("sources/upload/", sources.upload, name="source-upload"),
     path("sources/<int:source_id>/", sources.source, name="source"),
     path("sources/<int:source_id>/store/", stores.store, name="source-store"),
+    path("sources/<int:source_id>/upgrade/", upgrading.upgrade, name="source-upgrade"),
     path("sources/recover/", stores.recover_path, name="path-recover"),
     path("sources/<int:source_id>/recover/", stores.recover, name="source-recover"),
     path("sources/<int:source_id>/tidy/", stores.tidy, name="source-tidy"),

@@ -19,6 +19,7 @@ BARE = {
     "scan": ("scan", "{path}"),
     "scan --json": ("scan", "{path}", "--json"),
     "scan --help": ("scan", "--help"),
+    "upgrade-check": ("upgrade-check", "{path}"),
     "locate": ("locate", "{path}", "--error", "Duplicate value for 'tool_call_id'"),
     "lower": ("lower", "{path}", "--target", "openai-chat:fake/fake-1"),
     "repair": ("repair", "{path}"),

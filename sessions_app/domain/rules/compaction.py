@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -37,6 +37,11 @@ class Attempted:
         return any(finished(summary) for summary in self.summaries)
 
     @property
+    def told(self) -> bool:
+        """It closes history with a summary that says something."""
+        return self.good and any(text_of(summary).strip() for summary in self.summaries)
+
+    @property
     def failed(self) -> bool:
         """It was answered, and by errors only."""
         return bool(self.summaries) and all(summary.error is not None for summary in self.summaries)
@@ -59,14 +64,17 @@ def text_of(message: Message) -> str:
 
 def compactions(context: Context) -> list[Attempted]:
     """The V1 compactions in order."""
-    if context.v2:
-        return []
+    return [] if context.v2 else attempted(context.messages)
+
+
+def attempted(messages: Sequence[Message]) -> list[Attempted]:
+    """The compactions of a V1 history, in order."""
     answers: dict[str, list[Message]] = defaultdict(list)
-    for one in context.messages:
+    for one in messages:
         if is_summary(one) and one.parent_id:
             answers[one.parent_id].append(one)
     found = []
-    for message in context.messages:
+    for message in messages:
         part = next((part for part in message.parts if isinstance(part, CompactionPart)), None)
         if message.is_user and part is not None:
             found.append(Attempted(message, part, tuple(answers.get(message.id, ()))))

@@ -8,13 +8,18 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Final
 
-from sessions_app.domain import dialects
+from sessions_app.domain import dialects, jsjson
 from sessions_app.domain.handback.freshids import fresh_names, renamed_by
 from sessions_app.domain.handback.importable import message_refusal, part_refusal
+from sessions_app.domain.handback.newline import NewLine
 from sessions_app.domain.jsontext import with_members
 from sessions_app.domain.model import V1, Message, Row, SessionRows
 from sessions_app.stores.infocolumns import info_text
 
+NEW_LINE_NOTE: Final = (
+    "The shapes of 2.x were read in its source, and no 2.x client was there to try this file with: keep the session"
+    " that it was made of."
+)
 _SOME: Final = 500
 """Messages that are in memory at once, renamed and decoded."""
 
@@ -116,8 +121,30 @@ def _message(message: Message, session_id: str, left: list[LeftOut]) -> str:
     return f'{{"info":{info},"parts":[{",".join(parts)}]}}'
 
 
-def export_documents(sessions: Sequence[SessionRows], *, fresh: bool = True) -> tuple[ExportDocument, ...]:
-    """A document a session, each to be imported by itself, parents first.
+class NewLineDocument(ExportDocument):
+    """The same, as the import of 2.x takes it."""
+
+    def pieces(self) -> Iterator[str]:
+        rows = self._renamed(self._rows.messages)
+        stored = {new: old for old, new in (self._names or {}).items()}
+        line = NewLine(dialects.decode(rows))
+        yield f'{{"info":{info_text(session_needs(rows.session))},"messages":['
+        between = ""
+        for message in line.messages():
+            yield between + jsjson.dumps({"id": message.id, "type": message.type, **message.data})
+            between = ","
+        self._left = [LeftOut(one.table, stored.get(one.id, one.id), one.reason) for one in line.left]
+        yield "]}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (NEW_LINE_NOTE, *super().notes)
+
+
+def export_documents(
+    sessions: Sequence[SessionRows], *, fresh: bool = True, new_line: bool = False
+) -> tuple[ExportDocument, ...]:
+    """A document a session, each to be imported by itself, parents first. ``new_line``: by 2.x.
 
     ``fresh``: under new ids with consistent references, so that it is imported beside the original; else under its own
     ids, which the client only takes where the session has been deleted before. Raises ``NotExportable``.
@@ -125,8 +152,11 @@ def export_documents(sessions: Sequence[SessionRows], *, fresh: bool = True) -> 
     for rows in sessions:
         if not rows.messages:
             raise NotExportable(_why_not(rows))
+        if new_line and rows.session.get("revert"):
+            raise NotExportable(f"Session {rows.id} has a revert that is not finished: finish it in the client first.")
     names = fresh_names(sessions) if fresh else None
-    return tuple(ExportDocument(rows, names) for rows in sessions)
+    made = NewLineDocument if new_line else ExportDocument
+    return tuple(made(rows, names) for rows in sessions)
 
 
 def _why_not(rows: SessionRows) -> str:

@@ -11,7 +11,7 @@ from sessions_app.domain import dialects
 
 from .outlook import Outlook
 
-type Form = Literal["database", "export", "patch", "undo", "rows", "report", "bundle", "tree"]
+type Form = Literal["database", "export", "export-2x", "patch", "undo", "rows", "report", "bundle", "tree"]
 FORMS: tuple[Form, ...] = get_args(Form.__value__)
 
 
@@ -63,6 +63,13 @@ HANDBACK: Mapping[Form, HandBackForm] = MappingProxyType(
             "json",
             "application/json",
         ),
+        "export-2x": HandBackForm(
+            "Export for the import of opencode 2.x",
+            "This session alone, in the rows of 2.x, under new ids. Its shapes were read in source, not tried.",
+            "`opencode import FILE` of 2.x in the project's folder",
+            "2x.json",
+            "application/json",
+        ),
         "patch": HandBackForm(
             "SQL patch for the sqlite3 program",
             "Only the changed rows. It changes nothing where a row is not what it was.",
@@ -110,5 +117,5 @@ def forms_of(kind: str, dialect: str) -> tuple[Form, ...]:
     """The forms that make sense for a session of this kind of store and dialect, the nearest to its owner first."""
     left = {"database", "patch", "undo"} if kind != "sqlite" else set()
     left |= {"tree"} if kind != "storage" else set()
-    left |= set() if dialects.named(dialect).exported else {"export"}
+    left |= set() if dialects.named(dialect).exported else {"export", "export-2x"}
     return tuple(form for form in HANDBACK if form not in left)

@@ -170,7 +170,7 @@ class _Maker:
             return self._handed(form, chain(bundle(self.rows, made_by), "\n"))
         if form == "report":
             return self._handed(form, [self._report()])
-        return self._export() if form == "export" else self._patch(undo=form == "undo")
+        return self._export(form) if form in ("export", "export-2x") else self._patch(undo=form == "undo")
 
     def copied(self, form: Form, folder: Path) -> Handed:
         """A copy of the whole store with this session repaired in it."""
@@ -210,17 +210,19 @@ class _Maker:
         text = report(bench.decoded, before, plan, after, texts=rule_texts(), source=self.source)
         return f"{text}\nSuture {__version__}, rules {rules_version()}.\n"
 
-    def _export(self) -> Handed:
+    def _export(self, form: Form) -> Handed:
         family = [self.bench]
         if self.options.children and self.store is not None:
             mine = self.bench
             family += (Bench(rows, mine.wish, mine.whole, mine.session) for rows in _descendants(self.store, self.rows))
         try:
-            documents = export_documents([self._after(bench) for bench in family], fresh=self.options.fresh)
+            documents = export_documents(
+                [self._after(bench) for bench in family], fresh=self.options.fresh, new_line=form == "export-2x"
+            )
         except NotExportable as refusal:
             raise HandBackRefused("form", str(refusal)) from refusal
         if len(documents) == 1:
-            made = self._handed("export", chain(documents[0].pieces(), "\n"))
+            made = self._handed(form, chain(documents[0].pieces(), "\n"))
             words, *hidden = made.notes
             return replace(made, notes=(words, *_notes(documents), *hidden))
         each = [(bench.rows.id, outlook(bench, repaired=self.options.repaired)) for bench in family]
