@@ -68,10 +68,10 @@ class OrderGroup:
 
     index: int | None
     role: str
-    message: str
     cards: tuple[OrderCard, ...]
-
-    sent: bool = False
+    number: int
+    """On its page, from 1."""
+    sent: bool
     """The order is that of the request."""
 
     @property
@@ -80,7 +80,7 @@ class OrderGroup:
 
     @property
     def label(self) -> str:
-        return f"Sent message {self.index}" if self.index is not None else f"Stored message {self.message}"
+        return f"Sent message {self.index}" if self.index is not None else f"Stored message {self.number}"
 
     @property
     def look(self) -> present.Look:
@@ -165,10 +165,9 @@ def _groups(rows: Iterable[OrderRow], sent: bool) -> Iterator[OrderGroup]:
     def home(row: OrderRow) -> tuple[int | None, str]:
         return row.index, "" if row.index is not None else row.message
 
-    for (index, message), members in groupby(rows, key=home):
+    for number, ((index, _), members) in enumerate(groupby(rows, key=home), 1):
         mine = list(members)
-        first = next((row.message for row in mine if row.message), message)
-        yield OrderGroup(index, mine[0].role, first, tuple(_card(row) for row in mine), sent)
+        yield OrderGroup(index, mine[0].role, tuple(_card(row) for row in mine), number, sent)
 
 
 def _card(row: OrderRow) -> OrderCard:
