@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, default=200)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--against", type=Path, default=results.ROOT, metavar="PATH", help="another working copy's")
-    parser.add_argument("--store", action="store_true", help="put the table into docs/benchmarks.md")
+    parser.add_argument("--store", action="store_true", help="put the table into docs/scaling.md")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, server() as url:
         path = Path(folder) / "source.db"
@@ -74,7 +74,7 @@ def main() -> int:
     ]
     results.say(lines)
     if asked.store:
-        results.put("workers", lines)
+        results.put("workers", lines, results.ROOT / "docs" / "scaling.md")
     return 0
 
 
