@@ -37,6 +37,7 @@ COMMANDS = {
     "relink": Listed("Hand over", "Show or file sessions that the client does not list", bare=True),
     "adopt": Listed("Hand over", "Bring sessions into the database that the client reads now", bare=True),
     "recover": Listed("Hand over", "Save what can be saved of a damaged database", bare=True),
+    "slim": Listed("Keep", "Write a store without superseded events and free pages", bare=True),
     "import": Listed("Keep", "Attach sources, and import and scan their sessions"),
     "sync": Listed("Keep", "Read what changed in attached sources"),
     "db_worker": Listed("Keep", "Run the background worker alone"),
