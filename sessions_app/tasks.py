@@ -14,8 +14,18 @@ from django.tasks import task
 from django.utils import timezone
 
 from sessions_app.domain.patience import unlimited
-from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
-from sessions_app.services import bulkrun, compacting, counting, importing, indexing, jobs, pruning, scanning
+from sessions_app.models import Compaction, ImportJob, Job, RepairBatch, SlimJob
+from sessions_app.services import (
+    bulkrun,
+    compacting,
+    counting,
+    importing,
+    indexing,
+    jobs,
+    pruning,
+    scanning,
+    sourceslimming,
+)
 from sessions_app.services.repair import recover
 from sessions_app.services.repair.write import journal_recover
 
@@ -33,6 +43,7 @@ KINDS: Mapping[type[Job], Run] = {
     ImportJob: importing.import_run,
     RepairBatch: bulkrun.bulk_run,
     Compaction: compacting.compaction_run,
+    SlimJob: sourceslimming.slim_run,
 }
 """Every kind of job, and the service that does a chunk of it."""
 _RUNS = {kind.__name__: run for kind, run in KINDS.items()}

@@ -17,6 +17,7 @@ from sessions_app.api import (
     problems,
     repairs,
     sessions,
+    slimming,
     sources,
     stores,
     timeline,
@@ -64,5 +65,5 @@ def _asked(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 api.add_decorator(_asked)
 
-for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, stores, engine):
+for module in (sources, sessions, timeline, payloads, repairs, bulk, locate, export, stores, slimming, engine):
     api.add_router("", module.router)

@@ -11,6 +11,7 @@ from .repairs import Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
 from .search import SearchBlock
 from .sessions import Beginning, Line, Message, Part, Session
+from .slimming import SlimJob
 from .sources import ImportJob, Project, Source, SourceProblem, WorkerBeat
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "SearchBlock",
     "Session",
     "SessionCount",
+    "SlimJob",
     "Source",
     "SourceProblem",
     "Verdict",

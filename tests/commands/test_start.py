@@ -34,6 +34,8 @@ BARE = {
     "relink": ("relink", "{path}"),
     "adopt": ("adopt", "{path}", "--into", "{path}", "--dry-run"),
     "recover": ("recover", "{path}", "{folder}/saved.db"),
+    "slim": ("slim", "{path}"),
+    "slim --in-place": ("slim", "{path}", "--in-place"),
     "completion": ("completion", "bash"),
     "serve --help": ("serve", "--help"),
     "token, mistyped": ("token", "create", "nightly", "--scoop", "read"),

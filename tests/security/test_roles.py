@@ -52,6 +52,10 @@ API: dict[str, tuple[Scope, Any]] = {
     "GET jobs/{job}": (READ, None),
     "POST sources/{number}/recover": (ADMINISTER, {}),
     "POST sources/{number}/tidy": (REPAIR, {}),
+    "POST sources/{number}/slim": (REPAIR, {}),
+    "GET sources/{number}/slim": (READ, None),
+    "POST sources/{number}/slim/cancel": (REPAIR, {}),
+    "POST sources/{number}/slim/forget": (REPAIR, {}),
     "POST sources/{number}/adopt": (REPAIR, {"into": 0}),
     "POST sources/{number}/relink": (REPAIR, {"from": "/a", "to": "/b"}),
     "GET sessions": (READ, None),
@@ -112,11 +116,14 @@ WEB: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("view-save", "view-change", "view-delete", "token-revoke", "scan"), ("POST", LOOK)),
     "located": ("GET", LOOK),
     "bulk": ("GET", MEND),
+    "source-slim": ("GET", MEND),
     **dict.fromkeys(
         (
             *("probe", "compact", "compact-cancel", "compact-apply", "finding-ignore", "finding-mind", "part-reveal"),
             *(
                 "source-tidy",
+                "source-slim-cancel",
+                "source-slim-forget",
                 "source-adopt",
                 "source-relink",
                 "repair-undo",
