@@ -36,6 +36,7 @@ OPERATION_IDS = {
     "source_kept": "list_kept",
     "source_save": "recover_source",
     "source_tidied": "tidy_source",
+    "source_doctor": "examine_source",
     "source_slimmed": "slim_source",
     "source_slimming": "get_slimming",
     "source_slim_stopped": "cancel_slimming",

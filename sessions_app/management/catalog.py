@@ -22,6 +22,7 @@ class Listed:
 
 COMMANDS = {
     "serve": Listed("Look", "Serve the dashboard, with a background worker"),
+    "doctor": Listed("Look", "Every store of this machine in one look, and what to do next", bare=True),
     "scan": Listed("Look", "Say what is wrong with stored sessions, and who refuses them", bare=True),
     "locate": Listed("Look", "Say what a provider's error text means and where it points", bare=True),
     "lower": Listed("Look", "Write the request body that the next call would send", bare=True),

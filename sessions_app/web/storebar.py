@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from django.template.defaultfilters import filesizeformat
 
+from sessions_app.services.doctoring import Space
+
 WIDTH = 1_000
 
 
@@ -41,6 +43,24 @@ def store_bar(sizes: Sequence[tuple[str, str, int]]) -> StoreBar:
         pieces.append(Piece(tone, name, size, *_share(at, size, total)))
         at += size
     return StoreBar(tuple(pieces), total)
+
+
+_SPACE = (
+    ("calm", "Conversations, and what else is stored", "rows"),
+    ("risk", "Event log", "events"),
+    ("none", "Free pages", "free"),
+    ("repaired", "Write-ahead log", "wal"),
+    ("blocked", "Old files kept", "kept"),
+    ("calm", "Snapshots", "snapshots"),
+    ("risk", "Tool output", "tool_output"),
+    ("none", "Logs", "logs"),
+)
+
+
+def space_bar(space: Space) -> StoreBar:
+    """A store and what lies beside it; what takes nothing is left out."""
+    known = ((tone, name, getattr(space, field)) for tone, name, field in _SPACE)
+    return store_bar([piece for piece in known if piece[2]])
 
 
 def _share(at: int, size: int, total: int) -> tuple[float, float]:

@@ -34,6 +34,7 @@ BARE = {
     "relink": ("relink", "{path}"),
     "adopt": ("adopt", "{path}", "--into", "{path}", "--dry-run"),
     "recover": ("recover", "{path}", "{folder}/saved.db"),
+    "doctor": ("doctor", "{path}"),
     "slim": ("slim", "{path}"),
     "slim --in-place": ("slim", "{path}", "--in-place"),
     "completion": ("completion", "bash"),

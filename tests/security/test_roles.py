@@ -47,6 +47,7 @@ API: dict[str, tuple[Scope, Any]] = {
     "DELETE sources/{number}": (ADMINISTER, None),
     "GET sources/{number}/store": (READ, None),
     "GET sources/{number}/kept": (READ, None),
+    "GET sources/{number}/doctor": (READ, None),
     "GET sources/{number}/export": (REPAIR, None),
     "GET jobs": (READ, None),
     "GET jobs/{job}": (READ, None),
