@@ -48,12 +48,12 @@ def store_bar(sizes: Sequence[tuple[str, str, int]]) -> StoreBar:
 _SPACE = (
     ("calm", "Conversations, and what else is stored", "rows"),
     ("risk", "Event log", "events"),
-    ("none", "Free pages", "free"),
+    ("healthy", "Free pages", "free"),
     ("repaired", "Write-ahead log", "wal"),
     ("blocked", "Old files kept", "kept"),
-    ("calm", "Snapshots", "snapshots"),
-    ("risk", "Tool output", "tool_output"),
-    ("none", "Logs", "logs"),
+    ("repaired", "Snapshots", "snapshots"),
+    ("healthy", "Tool output", "tool_output"),
+    ("calm", "Logs", "logs"),
 )
 
 

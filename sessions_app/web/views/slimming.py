@@ -86,7 +86,7 @@ def _bar(preview: Preview) -> StoreBar:
             ("calm", "Conversations, and what else is stored", rest),
             ("repaired", "Events that stay", max(known.events - gone, 0)),
             ("risk", "Superseded events", gone),
-            ("none", "Free pages", known.free),
+            ("healthy", "Free pages", known.free),
         ]
     )
 
