@@ -80,11 +80,10 @@ def replace(path: Path, new: Path, *, seen: Standing, now: datetime, at: Hook = 
     except sqlite3.Error as error:
         raise explained(error, path) from error
     except OSError as problem:
+        if kept.exists() and identity(kept) == identity(path):
+            kept.unlink()
         words = f"The new file could not be put in place: {problem.strerror}."
         raise StoreError("permission", path, words, "Write it elsewhere, with --output.") from problem
-    for left in database_files(path)[1:]:
-        if not holders([left]):
-            left.unlink(missing_ok=True)
     return kept
 
 
@@ -130,7 +129,8 @@ def _locked(path: Path, seen: Standing) -> sqlite3.Connection:
         if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
             raise StoreError("busy", path, "Somebody else reads the database. Nothing was changed.", _AGAIN)
         connection.execute("BEGIN EXCLUSIVE")
-        Path(f"{path}-journal").unlink(missing_ok=True)  # all zeros, and would lie beside the new file after a kill
+        for beside in ("-wal", "-shm", "-journal"):  # empty now; beside the new file they would be another's
+            Path(f"{path}{beside}").unlink(missing_ok=True)
     except BaseException:
         connection.close()
         raise

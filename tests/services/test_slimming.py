@@ -241,3 +241,22 @@ def test_the_command_previews_writes_and_forgets(suture, store: Path, tmp_path: 
     assert again.code == 2 and "exists already" in again.err
     assert placed["removed"] == 18 and placed["kept"]
     assert "Deleted" in forgotten.out and not Path(placed["kept"]).exists()
+
+
+def test_a_file_system_that_refuses_the_new_name_leaves_all_as_it_was(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.replace
+
+    def refused(self: Path, target: Path) -> Path:
+        if self.name.endswith(".slimmed"):
+            raise PermissionError(13, "Permission denied")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", refused)
+
+    with pytest.raises(StoreError, match="could not be put in place"):
+        in_place(store)
+
+    assert [file.name for file in store.parent.iterdir()] == ["opencode.db"]
+    assert len(tables(store)["event"]) == 29
