@@ -15,7 +15,7 @@ from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
 from sessions_app.domain.patience import unlimited
-from sessions_app.models import Compaction, ImportJob, Job, RepairBatch
+from sessions_app.models import Compaction, ImportJob, Job, RepairBatch, SlimJob
 from sessions_app.services import (
     bulkrun,
     compacting,
@@ -26,6 +26,7 @@ from sessions_app.services import (
     jobs,
     pruning,
     scanning,
+    sourceslimming,
 )
 from sessions_app.services.repair import recover
 from sessions_app.services.repair.write import journal_recover
@@ -44,6 +45,7 @@ KINDS: Mapping[type[Job], Run] = {
     ImportJob: importing.import_run,
     RepairBatch: bulkrun.bulk_run,
     Compaction: compacting.compaction_run,
+    SlimJob: sourceslimming.slim_run,
 }
 """Every kind of job, and the service that does a chunk of it."""
 _RUNS = {kind.__name__: run for kind, run in KINDS.items()}

@@ -18,6 +18,7 @@ from sessions_app.api import (
     repairs,
     search,
     sessions,
+    slimming,
     sources,
     stores,
     timeline,
@@ -66,5 +67,8 @@ def _asked(operation: Callable[..., Any]) -> Callable[..., Any]:
 
 api.add_decorator(_asked)
 
-for module in (sources, sessions, search, timeline, payloads, repairs, bulk, locate, export, stores, upgrading, engine):
+for module in (
+    *(sources, sessions, search, timeline, payloads, repairs, bulk, locate, export),
+    *(stores, slimming, upgrading, engine),
+):
     api.add_router("", module.router)

@@ -16,6 +16,7 @@ from sessions_app.api.auth import REPAIR, SOURCES, VIEW, actor, require, require
 from sessions_app.api.problems import Problem, ProblemOut
 from sessions_app.api.repairs import ERRORS, refused, repair_document
 from sessions_app.api.schemas import Id, In, RepairOut, SourceJobOut, example
+from sessions_app.api.schemas.checkup import CheckupOut
 from sessions_app.api.sources import begun
 from sessions_app.domain.handback.relink import Move, relink_operations
 from sessions_app.domain.model import SessionRows
@@ -32,6 +33,7 @@ from sessions_app.services.keeping import backup_document, backups_kept, restore
 from sessions_app.services.refusals import store_answer
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.sourcedoctor import source_checkup
 from sessions_app.stores.base import StoreError
 from sessions_app.tasks import job_enqueue
 
@@ -247,6 +249,24 @@ def source_store(request: HttpRequest, number: Id) -> Any:
         "gone": [asdict(one) for one in report.gone],
         "sizes": None if report.sizes is None else asdict(report.sizes),
     }
+
+
+@router.get(
+    "sources/{number}/doctor",
+    response={200: CheckupOut, **ERRORS},
+    summary="The store in one look",
+)
+def source_doctor(request: HttpRequest, number: Id) -> Any:
+    """What `suture doctor` says of it, with the states of its sessions as they were scanned last. Nothing private is in
+    it: no titles, no words, no ids, and the home folder as ~."""
+    require(request, VIEW)
+    source = found(sources(request), pk=number)
+    try:
+        with source.open_store() as store:
+            return source_checkup(source=source, store=store).document()
+    except StoreError as problem:
+        words = f"{problem.words} {problem.next_step}".strip()
+        raise Problem(store_answer(problem.kind).status, words, kind="store") from problem
 
 
 @router.get(

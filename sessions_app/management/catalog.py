@@ -22,6 +22,7 @@ class Listed:
 
 COMMANDS = {
     "serve": Listed("Look", "Serve the dashboard, with a background worker"),
+    "doctor": Listed("Look", "Every store of this machine in one look, and what to do next", bare=True),
     "scan": Listed("Look", "Say what is wrong with stored sessions, and who refuses them", bare=True),
     "upgrade-check": Listed("Look", "Say what the upgrade to 2.x would drop or alter", bare=True),
     "locate": Listed("Look", "Say what a provider's error text means and where it points", bare=True),
@@ -39,6 +40,7 @@ COMMANDS = {
     "relink": Listed("Hand over", "Show or file sessions that the client does not list", bare=True),
     "adopt": Listed("Hand over", "Bring sessions into the database that the client reads now", bare=True),
     "recover": Listed("Hand over", "Save what can be saved of a damaged database", bare=True),
+    "slim": Listed("Keep", "Write a store without superseded events and free pages", bare=True),
     "import": Listed("Keep", "Attach sources, and import and scan their sessions"),
     "sync": Listed("Keep", "Read what changed in attached sources"),
     "db_worker": Listed("Keep", "Run the background worker alone"),

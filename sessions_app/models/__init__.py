@@ -11,6 +11,7 @@ from .repairs import BatchResult, Repair, RepairBatch, RowChange
 from .savedviews import IgnoredFinding, SavedView
 from .search import SearchBlock
 from .sessions import Line, Message, Part, Session
+from .slimming import SlimJob
 from .sources import ImportJob, ImportRange, Project, Source, SourceMark, SourceProblem, WorkerBeat
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "SearchBlock",
     "Session",
     "SessionCount",
+    "SlimJob",
     "Source",
     "SourceMark",
     "SourceProblem",

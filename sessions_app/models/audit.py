@@ -16,6 +16,8 @@ ACTIONS: Mapping[str, str] = {
     "source.deleted": "{actor} deleted {name} and everything imported from it",
     "source.recovered": "{actor} recovered the damaged {name} into a new file; {lost} rows are lost",
     "source.tidied": "{actor} took {count} rows that belong nowhere out of {name}",
+    "source.slimmed": "{actor} slimmed {name}: {before} bytes became {after}; the old file is {kept}",
+    "source.old-forgotten": "{actor} deleted the old file of {name}, {bytes} bytes",
     "source.relinked": "{actor} filed {count} sessions of {name} under {new}, which was {old}",
     "source.adopted": "{actor} brought {count} sessions of {name} into {into}",
     "import.cancelled": "{actor} cancelled the import of {name}",

@@ -8,12 +8,13 @@ from datetime import datetime
 
 from django.db.models import Count, F, Max, Min, Q
 
-from sessions_app.models import AuditEntry, Compaction, ImportJob, Job, Repair, RepairBatch, Session
+from sessions_app.models import AuditEntry, Compaction, ImportJob, Job, Repair, RepairBatch, Session, SlimJob
 
 _JOBS: Mapping[str, type[Job]] = {
     "import": ImportJob,
     "bulk": RepairBatch,
     "compaction": Compaction,
+    "slimming": SlimJob,
 }
 
 

@@ -145,7 +145,7 @@ def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
         finally:
             target.close()
         _sync(partial)
-        _put_in_place(partial, dest)
+        put_in_place(partial, dest)
         sync_directory(dest.parent)
     except sqlite3.Error as error:
         raise explained(error, path) from error
@@ -157,7 +157,7 @@ def backup_sqlite(path: Path, dest: Path, *, seconds: float = 300.0) -> None:
                 leftover.unlink(missing_ok=True)
 
 
-def _put_in_place(partial: Path, dest: Path) -> None:
+def put_in_place(partial: Path, dest: Path) -> None:
     """Under its name only when whole, and never over another file. Raises ``FileExistsError``."""
     try:
         os.link(partial, dest)

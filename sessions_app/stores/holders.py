@@ -45,6 +45,17 @@ def database_files(path: Path) -> list[Path]:
     return [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
 
 
+def holders_of(file: tuple[int, int] | None) -> list[Holder]:
+    """Other processes that have the file of this device and inode open, under whatever name it was (Linux only)."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            facts = place.stat()
+            if (facts.st_dev, facts.st_ino) == file:
+                found.add(int(place.parts[2]))
+    return [_holder(pid) for pid in sorted(found - {os.getpid()})]
+
+
 def _locking(path: Path) -> set[int]:
     """Processes that hold a lock on a database, as /proc/locks lists them."""
     try:

@@ -54,6 +54,7 @@ ASKED: Mapping[str, Mapping[str, Values]] = {
     "locate": {"session": _ANY},
     "help": {"q": _ANY},
     "repairs": {"q": _ANY, "state": tuple(Repair.State.values), "rule": REGISTRY, "actor": _ANY, "since": _ANY},
+    "source-slim": {"keep_days": _ANY},
     "bulk": {"preset": tuple(PRESETS)},
 }
 """Pages by the name of their address: parameters, each with all that it can be. The list of sessions says itself

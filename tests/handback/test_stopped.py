@@ -438,7 +438,7 @@ def test_page_and_api_say_what_fills_the_file(admin, data_dir, tmp_path) -> None
     page = admin.get(reverse("sessions_app:source-store", args=[source.pk])).content.decode()
     told = admin.get(f"/api/v1/sources/{source.pk}/store").json()["sizes"]
 
-    assert "18 MB are the client" in page and "VACUUM" in page
+    assert "18 MB are the client" in page and "Tidy this store" in page
     assert told["event_rows"] == 932 and told["free"] > 6_000_000
 
 

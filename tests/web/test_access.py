@@ -28,6 +28,8 @@ POST_ONLY = {
     "path-recover",
     "source-recover",
     "source-tidy",
+    "source-slim-cancel",
+    "source-slim-forget",
     "repair-undo",
     "bulk-start",
     "batch-cancel",
@@ -45,7 +47,7 @@ POST_ONLY = {
     "finding-mind",
     "part-reveal",
 }
-BOTH = {"account", "locate", "located", "bulk", "repair", "relink", "source-adopt", "source-relink"}
+BOTH = {"account", "locate", "located", "bulk", "repair", "relink", "source-adopt", "source-relink", "source-slim"}
 """GET shows, POST does."""
 NOTHING_THERE = {
     "session_id": 10**9,

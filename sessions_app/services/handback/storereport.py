@@ -39,10 +39,7 @@ STOPPED = (
     'An older client stopped here: clients of 1.18 up to 1.18.21 say "no such column: name", since the journal of'
     " migrations has no such column. Upgrade the client (1.18.33 opens it); do not delete the file."
 )
-WAY_OUT = (
-    "Free pages are given back by VACUUM (sqlite3 FILE VACUUM) while every client is closed; of the event log nothing"
-    " is removed by Suture yet."
-)
+WAY_OUT = "suture slim gives free pages and superseded events back, while every client is closed."
 BLOATED = 20_000_000
 """Bytes of events and free pages that are worth a word."""
 STORE_WIDE = (*HIDING, "orphan-row", "usage-counters-wrong", "sqlite-corrupt")
@@ -92,14 +89,6 @@ class StoreReport:
     def stopped(self) -> str:
         """What stops an older client at this file, and what to do; "" = nothing that is known."""
         return next((finding.summary for finding in self.findings if finding.rule == "migration-stopped"), "")
-
-    @property
-    def way_out(self) -> str:
-        return WAY_OUT
-
-    @property
-    def bloated(self) -> bool:
-        return any(finding.rule == "event-log" for finding in self.findings)
 
     @property
     def filled_with(self) -> str:

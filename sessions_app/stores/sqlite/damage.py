@@ -172,11 +172,11 @@ def _new_database(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None)
     harden(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.set_authorizer(_only_literal)
+    connection.set_authorizer(only_literal)
     return connection
 
 
-def _only_literal(action: int, *about: object) -> int:
+def only_literal(action: int, *about: object) -> int:
     """Definitions come out of a hostile file: none may compute its rows (CREATE TABLE ... AS SELECT could run for
     ever)."""
     return sqlite3.SQLITE_DENY if action in _COMPUTING else sqlite3.SQLITE_OK

@@ -27,6 +27,7 @@ from sessions_app.services.handback.wholesource import source_adopt, source_reli
 from sessions_app.services.keeping import backups_kept, restore_points
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.refusal import RepairRefused
+from sessions_app.services.sourcedoctor import source_checkup
 from sessions_app.stores.base import StoreError
 from sessions_app.web.http import (
     FACE,
@@ -41,6 +42,7 @@ from sessions_app.web.http import (
     whole,
 )
 from sessions_app.web.shell import session_shell
+from sessions_app.web.storebar import space_bar
 
 _POINTS = 50
 """Restore points on the page; ``suture repairs PATH`` lists them all."""
@@ -74,7 +76,9 @@ def _page(request: HtmxRequest, source: Source, status: int = 200, **more: objec
     }
     try:
         with source.open_store() as opened:
-            context["report"] = store_report(store=opened)
+            report = store_report(store=opened)
+            checkup = source_checkup(source=source, store=opened, report=report)
+            context |= {"report": report, "checkup": checkup, "bar": space_bar(checkup.space)}
     except StoreError as problem:
         context["problem"] = f"{problem.words} {problem.next_step}".strip()
     return render(request, "sources/store.html", context | more, status=status)
