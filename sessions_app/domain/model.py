@@ -225,7 +225,7 @@ class ReasoningPart(Part):
 
 @dataclass(slots=True)
 class ToolPart(Part):
-    """A tool call and its result. ``status`` is the stored word, known or unknown."""
+    """A tool call and its result; ``status`` is the stored word."""
 
     call_id: str = ""
     tool: str = ""
@@ -278,9 +278,8 @@ class StepFinishPart(Part):
     @property
     def counts(self) -> tuple[float, ...]:
         """Cost, tokens of input, output and reasoning, read from and written to the cache; 0 for what is no number."""
-        cache = self.tokens.get("cache")
+        used, cache = self.tokens.get, self.tokens.get("cache")
         held = cache if isinstance(cache, dict) else {}
-        used = self.tokens.get
         told = self.cost, used("input"), used("output"), used("reasoning"), held.get("read"), held.get("write")
         return tuple([value if isinstance(value, (int, float)) and value is not True else 0 for value in told])
 

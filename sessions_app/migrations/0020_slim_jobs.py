@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('sessions_app', '0016_search'),
+        ('sessions_app', '0019_words_of_repairs'),
     ]
 
     operations = [

@@ -4,6 +4,7 @@ scanned alike."""
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from sessions_app.domain.dialects import opencode_v1
 from sessions_app.domain.dialects.unread import UnreadTool, unread_part
 from sessions_app.domain.model import V1, Message, Part, ReasoningPart, Session, SessionRows, StepFinishPart, ToolPart
 from sessions_app.domain.scan import as_document, scan
+from sessions_app.domain.storedtexts import measured
 from sessions_app.domain.wire.target import Target
 from tests.factories.histories import histories
 from tests.properties.histories import v1_sessions
@@ -59,7 +61,7 @@ def compared(rows: SessionRows) -> Counter[str]:
         now = dialects.decode(rows)
     assert document(later) == document(now)
     later = dialects.decode(rows)
-    assert (later.faults, later.whole) == (now.faults, now.whole)
+    assert (later.faults, measured(later)) == (now.faults, measured(now))
     told: Counter[str] = Counter()
     for one, other in zip(later.history(V1), now.history(V1), strict=True):
         assert said(one) == said(other)
@@ -104,6 +106,12 @@ class TestOne:
     def test_its_arguments_are_in_javascript_form(self, tool):
         assert repr(tool.input) == "{'a': 1}"
         assert tool.data == jsjson.loads(OUTPUT)
+
+    def test_its_arguments_hold_numbers_beyond_a_double(self):
+        part = unread_part({"id": "prt_1", "data": OUTPUT.replace("1.0", "1e999")}, 0)
+
+        assert type(part) is UnreadTool
+        assert part.input == {"a": math.inf}
 
     def test_a_changed_one_is_an_ordinary_part(self, tool):
         changed = replace(tool, input=[], index=4)

@@ -93,7 +93,8 @@ def test_what_is_spared_finds_nothing(pytestconfig: pytest.Config) -> None:
     print(
         f"{len(listed)} histories: {total['silent']} silent verdicts, {total['told']} told without a body,"
         f" {total['written']} with one ({total['outlined']} of an outline), {total['refused']} refused;"
-        f" checks: {total['checks run']} run, {total['checks spared']} spared; {len(rules)} wire rules broken; all sent {total['all sent']}"
+        f" checks: {total['checks run']} run, {total['checks spared']} spared; {len(rules)} wire rules broken;"
+        f" all sent {total['all sent']}"
     )
     assert not failed, f"{len(failed)} failed:\n" + "\n".join(failed[:20])
     assert total["checks spared"] > total["checks run"]

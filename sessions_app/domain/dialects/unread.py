@@ -229,10 +229,17 @@ class _Unread(Part):
 _LATER: Final[dict[str, Callable[[Any], Any]]] = {
     "data": lambda part: jsjson.loads(part.raw),
     "state": lambda part: part.data["state"],
-    "input": lambda part: jsjson.in_form(_input(part.raw.encode()).state.input),
+    "input": lambda part: _arguments(part),
     "tokens": lambda part: part.data["tokens"],
     "cost": lambda part: part.data["cost"],
 }
+
+
+def _arguments(part: Any) -> Any:
+    try:
+        return jsjson.in_form(_input(part.raw.encode()).state.input)
+    except msgspec.MsgspecError:  # a number beyond a double's range
+        return part.state["input"]
 
 
 class UnreadText(_Unread, TextPart):
