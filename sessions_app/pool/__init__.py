@@ -81,10 +81,11 @@ def waiting(path: str | None, jobs: int, prepare: Callable[[], object]) -> Itera
         large = path is not None and Path(path).is_file() and Path(path).stat().st_size >= SMALL
         count = (jobs or env.jobs() or cores()) if large and _may_fork() else 1
         if count > 1:
+            from .crew import child
             from .spares import fork
 
             prepare()
-            fork(count, found)
+            fork(count, child, found)
         yield found
     finally:
         for spare in found:

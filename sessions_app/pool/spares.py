@@ -64,10 +64,8 @@ def _live(child: Child, line: Connection[Any, Any]) -> NoReturn:
         os._exit(1)
 
 
-def fork(count: int, found: list[Spare]) -> None:
-    """``count`` more into ``found``, or as many as the system gives."""
-    from .crew import child
-
+def fork(count: int, child: Child, found: list[Spare]) -> None:
+    """``count`` more into ``found``, or as many as the system gives; ``child`` is the whole life of each."""
     with suppress(OSError):
         for _ in range(count):
             found.append(Spare(child, found))
