@@ -221,7 +221,7 @@ class _Run:
         self.job.parts += done.parts
         self.waiting += [session.pk for session in reversed(done.left)]
         self.odd = done.odd[::-1]
-        return True
+        return True if done.copied else self.step()  # never only looked: the next chunk would look again
 
     def _next(self, most: int) -> list[Session]:
         """Pending sessions, newest first."""
