@@ -126,6 +126,8 @@ class _Share:
             done = rows_copy(sessions=sessions, store=self.store, now=self.clock())
             self.made.parts += done.parts
             self.odd = done.odd[::-1]
+            if self.odd and not done.copied:
+                self._read(self.odd.pop())  # never only looked: the next chunk would look again
         return bool(sessions)
 
     def _sessions(self, held: ImportRange, which: Q) -> list[Session]:

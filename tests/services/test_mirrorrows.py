@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from sessions_app import samples
@@ -24,6 +25,7 @@ from sessions_app.models import (
     Verdict,
 )
 from sessions_app.services import counting, importing, importshare, mirrorrows
+from sessions_app.stores.sqlite.store import SqliteStore
 from tests.bulk.store import many
 from tests.each import for_each
 from tests.factories.models import NOW
@@ -133,6 +135,12 @@ _ODD = {
     "a stray": "UPDATE part SET session_id = 'ses_other' WHERE id = (SELECT min(id) FROM part)",
     "a message that is no JSON": "UPDATE message SET data = 'x' WHERE id = (SELECT min(id) FROM message)",
     "a number as role": "UPDATE message SET data = json_set(data, '$.role', 7, '$.error', json('{\"name\":1}'))",
+    "an id with NUL": "UPDATE part SET id = id || char(0) || 'x' WHERE id = (SELECT max(id) FROM part)",
+    "an id that is no UTF-8": "UPDATE part SET id = CAST(x'ff' AS TEXT) WHERE id = (SELECT max(id) FROM part)",
+    "an id that is a number": "UPDATE message SET id = 7 WHERE id = (SELECT max(id) FROM message)",
+    "characters of several bytes": "UPDATE part SET data = json_set(data, '$.text', 'h\u00e4\U0001f600') WHERE id > ''",
+    "no indexes": "DROP INDEX part_message_id_id_idx",
+    "parts in no order": "UPDATE part SET rowid = -rowid",
     "another column": "ALTER TABLE part ADD COLUMN more TEXT DEFAULT 'x'",
     "a trigger": "CREATE TRIGGER odd AFTER INSERT ON part BEGIN DELETE FROM message; END",
 }
@@ -147,3 +155,48 @@ def test_odd_rows_come_as_they_are(what: str, tmp_path: Path) -> None:
     connection.close()
 
     check_equal(*twice(path, tmp_path))
+
+
+def test_a_session_that_is_too_long_to_be_held_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = samples.unpack(tmp_path / "native")
+    monkeypatch.setattr(mirrorrows, "_BYTES", 1_000)
+
+    assert check_equal(*twice(path, tmp_path)) > 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_mirror_is_not_locked_while_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many(tmp_path / "opencode.db", {"clean": 3})
+    real, seen = mirrorrows.plain_parts, []
+
+    def looked(*given: Any) -> Any:
+        seen.append(connection.in_atomic_block)
+        return real(*given)
+
+    monkeypatch.setattr(mirrorrows, "plain_parts", looked)
+
+    imported(path, quick=True)
+
+    assert seen == [False] * 3
+
+
+def test_each_odd_session_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = many(tmp_path / "opencode.db", {"clean": 9})
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE part SET time_created = 'noon'")
+    file.close()
+    real, seen = mirrorrows.plain_session, []
+
+    def looked(store: SqliteStore, stored_id: str) -> Any:
+        seen.append(stored_id)
+        return real(store, stored_id)
+
+    monkeypatch.setattr(mirrorrows, "plain_session", looked)
+    monkeypatch.setattr(importing._Run, "first", lambda self: {})
+    _, job = importing.source_attach(path=path, actor="ann", now=NOW)
+
+    while importing.import_run(job_id=job.pk, clock=timezone.now, seconds=0.0):
+        pass
+
+    assert len(set(seen)) == 9
+    assert len(seen) <= 2 * 9, "once more where a chunk of time ends between the two"
