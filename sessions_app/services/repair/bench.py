@@ -142,7 +142,7 @@ class Bench:
         return " ".join(problems)
 
     def let_go(self) -> None:
-        """Of a long session what was decoded takes as much memory as its rows; it is made again where it is asked for."""
+        """Of a long session what was decoded takes as much memory as its rows; it is made again where asked for."""
         for name in ("decoded", "looks", "_made"):
             self.__dict__.pop(name, None)
 
