@@ -79,7 +79,9 @@ class Checkout:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("SUTURE_", "PYTHON"))}
         kept |= {"PYTHONPATH": str(self.path), "SUTURE_DATA_DIR": str(self.folder / "data"), "PYTHONHASHSEED": "0"}
         kept["SUTURE_REQUEST_SECONDS"] = "900"  # a busy machine must not make a page a refusal
-        return kept | ({"SUTURE_DATABASE_URL": self.database} if self.database else {}) | more
+        alone = "-c max_parallel_workers_per_gather=0"  # a query in one process, whose time can be told
+        served = {"SUTURE_DATABASE_URL": self.database, "PGOPTIONS": alone}
+        return kept | (served if self.database else {}) | more
 
     def command(self, *arguments: str, **env: str) -> Cost:
         """A Suture command; exit code 1 says that something was found."""

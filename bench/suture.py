@@ -58,6 +58,20 @@ def imported(path: Path) -> Any:
     return source
 
 
+def server_used() -> float | None:
+    """Seconds of processor that the database's server spent on this connection; None of a server that is elsewhere."""
+    from django.db import connection
+
+    if connection.vendor != "postgresql":
+        return 0.0
+    connection.ensure_connection()
+    try:
+        spent = Path(f"/proc/{connection.connection.info.backend_pid}/schedstat").read_text()
+    except OSError:
+        return None
+    return int(spent.split()[0]) / 1e9
+
+
 def _used() -> float:
     return sum(
         used.ru_utime + used.ru_stime

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.exhaustive
 
 LIMIT = 330
 """MB of memory that a command may hold at its peak. 300 is wanted; 218 to 306 were measured, and allocators differ."""
-BUNDLE, HUGE_BUNDLE = 450, 700
-"""A bundle holds more: the masked session beside its own, and each letter of a text while it is masked."""
+BUNDLE = 350
+"""A bundle of many parts holds more: the masked session beside its own. 324 were measured."""
 TURNS, STEPS = 4_211, 3
 """80,009 parts in 21,055 messages."""
 TARGET = "openai-chat:acme/model-1"
@@ -105,7 +105,7 @@ def test_eighty_thousand_parts_take_less_than_the_limit(long: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_output_of_fifty_megabytes_takes_less_than_the_limit(huge: Path, tmp_path: Path, name: str) -> None:
-    assert peak(tmp_path, *commands(huge)[name]) < (HUGE_BUNDLE if name == "bundle" else LIMIT)
+    assert peak(tmp_path, *commands(huge)[name]) < LIMIT
 
 
 def test_canonical_messages_of_a_session_as_large_as_the_limit_take_less(fat: Path, tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 _POSITION = 3
 """Digits of a position in a request, or of an HTTP status."""
 _HEAD = 64
+_AT_ONCE = 100_000
+"""Letters that are masked at once: each is a string of its own meanwhile."""
 _ADDRESS = re.compile(
     r"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}"
     r"|(?<![0-9.])(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})(?:\.(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})){3}(?![0-9.])"
@@ -81,7 +83,8 @@ class Masker:
     def letters(self, value: str) -> str:
         """Letter for letter and digit for digit; everything else stays."""
         stream = hashlib.shake_128(self._key + value.encode("utf-8", "surrogatepass")).digest(len(value))
-        return "".join(_other(letter, byte) for letter, byte in zip(value, stream, strict=True))
+        starts = range(0, len(value), _AT_ONCE)
+        return "".join(_others(value[at : at + _AT_ONCE], stream[at : at + _AT_ONCE]) for at in starts)
 
     def said(self, value: Any) -> Any:
         """What a model or a tool said, as JSON: every text, number of four digits and more, and odd key masked."""
@@ -178,6 +181,10 @@ class Masker:
         first = next(index for index, letter in enumerate(masked) if letter.isdigit())
         masked = masked[:first] + text[first] + masked[first + 1 :]
         return type(value)(masked)
+
+
+def _others(letters: str, stream: bytes) -> str:
+    return "".join(map(_other, letters, stream))
 
 
 def _other(letter: str, byte: int) -> str:

@@ -167,6 +167,7 @@ class _Maker:
             return self._handed(form, chain(rowdoc.pieces(self.rows), "\n"))
         if form == "bundle":
             made_by = {"suture": __version__, "rules": rules_version()}
+            self.bench.let_go()
             return self._handed(form, chain(bundle(self.rows, made_by), "\n"))
         if form == "report":
             return self._handed(form, [self._report()])

@@ -150,6 +150,11 @@ class Bench:
                 problems.append(unknown(f"choice of {key}", name, tuple(dict.fromkeys((*offered, NOTHING)))))
         return " ".join(problems)
 
+    def let_go(self) -> None:
+        """Of a long session what was decoded takes as much memory as its rows; it is made again where asked for."""
+        for name in ("decoded", "looks", "_made"):
+            self.__dict__.pop(name, None)
+
     @property
     def plan(self) -> Plan:
         return self.proposal.plan
