@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.urls import reverse
 
+from sessions_app.domain.places import turn_of
 from sessions_app.models import Repair
 from sessions_app.ruletexts import rule_kind
+from sessions_app.selectors.outline import Fault
 from sessions_app.services.repair.refusal import RepairRefused
 from sessions_app.web.http import REPAIR
 
@@ -19,15 +22,17 @@ from . import present
 class Outcome:
     """``what_url`` leads to what was done, or to what there is now; ``undo`` names the repair or batch to take back,
     "" = it cannot be (any more); ``again`` are the fields that apply it once more to ``session``. ``back``: where both
-    lead. ``next_url`` is what waits for a repair next."""
+    lead. ``mind`` is a finding that was ignored, which can be taken back. ``next_url`` is what waits for a repair
+    next."""
 
     look: present.Look
     words: str
-    what_url: str
+    what_url: str = ""
     what_words: str = "What changed"
     undo: str = ""
     session: int | None = None
     again: tuple[tuple[str, str], ...] = ()
+    mind: str = ""
     back: str = ""
     hand_back: str = ""
     next_url: str = ""
@@ -63,6 +68,30 @@ def repair_told(request: HttpRequest) -> Repair | None:
     """The repair whose outcome the address asks for."""
     public_id = request.GET.get("outcome", "")[:64]
     return Repair.objects.filter(public_id=public_id).first() if public_id else None
+
+
+IGNORED = "ignored:"
+"""Before the key of a finding, in place of a repair's id: it was ignored."""
+
+
+def ignored_outcome(request: HttpRequest, session_id: int, faults: Sequence[Fault], back: str) -> Outcome | None:
+    """Of a finding that was just ignored, where the address names one; the next fault that is not is what comes
+    next."""
+    told = request.GET.get("outcome", "")
+    key = told.removeprefix(IGNORED)
+    found = next((fault for fault in faults if fault.key == key and fault.ignored), None)
+    if not told.startswith(IGNORED) or found is None:
+        return None
+    left = any(not fault.ignored and not fault.note for fault in faults)
+    return Outcome(
+        present.Look("close", "Ignored", "unknown"),
+        f"Ignored: {found.line}, {turn_of(found.place)}. Health and verdicts stay as they are.",
+        session=session_id,
+        mind=key if request.user.has_perm(REPAIR) else "",
+        back=back,
+        next_url=back if left else "",
+        next_words="Next fault" if left else "",
+    )
 
 
 def refused_outcome(refusal: RepairRefused) -> Outcome:

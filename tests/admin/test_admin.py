@@ -182,14 +182,14 @@ def test_a_row_leads_to_its_page_on_the_site(visitor: Client, repaired: Repair, 
 
 def test_the_site_leads_staff_to_the_row_and_nobody_else(visitor: Client, repaired: Repair) -> None:
     admins = reverse("admin:sessions_app_session_change", args=(repaired.session_id,))
-    assert admins in visitor.get(f"/sessions/{repaired.session_id}/more/").content.decode()
+    assert admins in visitor.get(f"/sessions/{repaired.session_id}/details/").content.decode()
     assert (
         reverse("admin:sessions_app_repair_change", args=(repaired.pk,))
         in visitor.get(f"/repairs/{repaired.public_id}/").content.decode()
     )
 
     User.objects.update(is_staff=False)
-    assert admins not in visitor.get(f"/sessions/{repaired.session_id}/more/").content.decode()
+    assert admins not in visitor.get(f"/sessions/{repaired.session_id}/details/").content.decode()
 
 
 @pytest.fixture

@@ -34,6 +34,19 @@ def test_an_ignored_finding_is_said_with_its_reason_and_health_stays(alice: Clie
     assert entry.sentence.startswith("alice chose to ignore duplicate-call-id-in-message in ses_")
 
 
+def test_the_bar_says_that_it_is_ignored_and_takes_it_back(alice: Client, blocked: Session) -> None:
+    key, here = finding_of(blocked).key, f"/sessions/{blocked.pk}/?fault=1"
+
+    page = alice.post(
+        f"/sessions/{blocked.pk}/ignore/", {"finding": key, "reason": "known", "next": here}, follow=True
+    ).html
+    bar = page.partition('id="outcome"')[2]
+
+    assert "Ignored: Two tool calls share one id, turn 1." in bar and "Stop ignoring" in bar
+    alice.post(f"/sessions/{blocked.pk}/mind/", {"finding": key})
+    assert 'id="outcome"' not in alice.get(f"/sessions/{blocked.pk}/?outcome=ignored:{key}").html
+
+
 def test_it_outlives_a_scan_and_can_be_taken_back(alice: Client, blocked: Session) -> None:
     key = finding_of(blocked).key
     alice.post(f"/sessions/{blocked.pk}/ignore/", {"finding": key, "reason": "known"})

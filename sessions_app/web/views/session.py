@@ -36,7 +36,7 @@ from sessions_app.web.http import (
     whole,
 )
 from sessions_app.web.orders import ORDERS, order_context, order_segments
-from sessions_app.web.outcome import Outcome, repair_outcome, repair_told
+from sessions_app.web.outcome import Outcome, ignored_outcome, repair_outcome, repair_told
 from sessions_app.web.shell import session_shell
 from sessions_app.web.shown import Shown, shown_fault, shown_window
 from sessions_app.web.transcript import PRINTED, markdown, piece
@@ -181,7 +181,7 @@ def _page(request: HtmxRequest, session: Session, outline: Outline, problem: str
         "not_here": request.GET.get("at", "") if at not in outline.places else "",
         "refresh_problem": problem,
         "history": table,
-        "outcome": _outcome(request, session),
+        "outcome": _outcome(request, session, outline),
     }  # fmt: skip
 
 
@@ -205,14 +205,13 @@ def _found(request: HtmxRequest, session: Session, outline: Outline) -> dict[str
     }
 
 
-def _outcome(request: HtmxRequest, session: Session) -> Outcome | None:
-    """What came of the repair that has just been made, with what waits for one next: the next fault where the session
+def _outcome(request: HtmxRequest, session: Session, outline: Outline) -> Outcome | None:
+    """What came of the action that was just taken, with what waits for a repair next: the next fault where the session
     is still blocked, else the next session of the list."""
-    made = repair_told(request)
-    if made is None:
-        return None
-    listed = listed_in(request)
+    listed, made = listed_in(request), repair_told(request)
     back = request.path + address({"list": listed})
+    if made is None:
+        return ignored_outcome(request, session.pk, outline.faults, back)
     if made.state == Repair.State.APPLIED and session.health == "blocked":
         return repair_outcome(request, back=back, next_url=back, next_words="Next fault")
     wanted = SessionFilter.from_query(QueryDict(listed))
