@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from contextlib import suppress
 from typing import Any
 
 from django import template
@@ -69,9 +70,12 @@ def duration(milliseconds: Any) -> str:
 
 
 def moment(value: Any) -> dt.datetime | None:
-    """A datetime, or milliseconds since the epoch as opencode stores them; None for what is no time."""
+    """A datetime, its ISO text, or milliseconds since the epoch as opencode stores them; None for what is no time."""
     if isinstance(value, dt.datetime):
         return value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return dt.datetime.fromisoformat(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return dt.datetime.fromtimestamp(value / 1000, tz=dt.UTC)
