@@ -10,6 +10,7 @@ from sessions_app.models import (
     ImportRange,
     Project,
     SessionCount,
+    SlimJob,
     Source,
     SourceMark,
     SourceProblem,
@@ -56,6 +57,12 @@ class HealthDayAdmin(TruthAdmin[HealthDay]):
 @admin.register(ImportJob)
 class ImportJobAdmin(TruthAdmin[ImportJob]):
     list_display = ("__str__", "state", "total", "done", "failed", "actor", "created_at", "heartbeat_at")
+    list_filter = ("state", "source")
+
+
+@admin.register(SlimJob)
+class SlimJobAdmin(TruthAdmin[SlimJob]):
+    list_display = ("__str__", "state", "keep_days", "actor", "created_at", "heartbeat_at")
     list_filter = ("state", "source")
 
 

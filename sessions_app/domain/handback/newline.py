@@ -7,10 +7,10 @@ What has no place there is told (``Left``), nothing is made up.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote_to_bytes
 
 from sessions_app.domain.dialects.opencode_v2.schemas import ITEMS, ROWS
 from sessions_app.domain.dialects.opencode_v2.shape import Check, Mismatch
@@ -211,9 +211,14 @@ def _file(part: FilePart) -> Json | None:
     head, comma, body = part.url.partition(",")
     if not comma or not head.startswith("data:"):
         return None
-    data = body if head.endswith(";base64") else base64.b64encode(unquote_to_bytes(body)).decode()
+    data = body if head.endswith(";base64") else base64.b64encode(_unescaped(body)).decode()
     named = {"name": part.filename} if part.filename else {}
     return {"data": data, "mime": part.mime, "source": {"type": "inline"}, **named}
+
+
+def _unescaped(text: str) -> bytes:
+    """Text of an address without its percent escapes."""
+    return re.sub(rb"%([0-9A-Fa-f]{2})", lambda pair: bytes.fromhex(pair[1].decode()), text.encode())
 
 
 def _tool_state(part: ToolPart) -> Json:
