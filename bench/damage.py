@@ -62,7 +62,7 @@ def _unsigned(made: MadeSession, dice: random.Random) -> None:
     last = made.messages[-1]["id"]
     at = next(at for at, row in enumerate(made.parts) if row["message_id"] == last) + 1
     if made.parts[at]["data"]["type"] != "reasoning":
-        id_ = made.parts[at - 1]["id"][:-1] + "z"
+        id_ = made.parts[at - 1]["id"] + "z"
         time = {"start": made.start, "end": made.start}
         made.parts.insert(at, {**made.parts[at], "id": id_, "data": {"type": "reasoning", "text": "", "time": time}})
     thought = made.parts[at]["data"]

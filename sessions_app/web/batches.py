@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from django.db.models import Case, OuterRef, Subquery, Value, When
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
-from sessions_app.models import RepairBatch, Session
+from sessions_app.models import BatchResult, RepairBatch, Session
 from sessions_app.ruletexts import rule_kind
 from sessions_app.selectors.filters import SessionFilter
 
 from . import present
 from .outcome import Outcome
-
-_TELLING = ("failed", "skipped", "repaired", "nothing")
-"""Outcomes in the order of what has to be looked at; a session that is still blocked comes before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +31,25 @@ class BatchLine:
 
 def batch_lines(batch: RepairBatch, most: int) -> list[BatchLine]:
     """At most so many, those that have to be looked at first."""
-    numbers = [result["session"] for result in batch.results]
-    health: dict[int, str] = {}
-    for start in range(0, len(numbers), 10_000):
-        known = Session.objects.filter(pk__in=numbers[start : start + 10_000])
-        health.update(known.values_list("pk", "health"))
-
-    def order(result: Mapping[str, Any]) -> tuple[bool, int]:
-        stays = result["outcome"] == "repaired" and health.get(result["session"]) == "blocked"
-        return not stays and result["outcome"] != "failed", _TELLING.index(result["outcome"])
-
-    results = sorted(batch.results, key=order)[:most]
-    return [_line(result, health.get(result["session"], "")) for result in results]
+    health = Session.objects.filter(pk=OuterRef("session")).values("health")
+    order = Case(
+        When(outcome="failed", then=0),
+        When(outcome="repaired", health="blocked", then=1),
+        *(When(outcome=outcome, then=place) for place, outcome in enumerate(("skipped", "repaired"), 2)),
+        default=4,
+    )
+    rows = batch.rows.annotate(health=Coalesce(Subquery(health), Value(""))).order_by(order, "place")
+    return [_line(row, row.health) for row in rows[:most]]
 
 
-def _line(result: Mapping[str, Any], health: str) -> BatchLine:
+def _line(result: BatchResult, health: str) -> BatchLine:
     return BatchLine(
-        url=reverse("sessions_app:session", args=[result["session"]]) if health else "",
-        name=result["title"] or result["stored_id"] or str(result["session"]),
-        look=present.look("outcome", result["outcome"]),
-        what="; ".join(rule_kind(rule) for rule in result["rules"]) or result["why"],
-        undo=result["undo"],
-        changes=result["changes"],
+        url=reverse("sessions_app:session", args=[result.session]) if health else "",
+        name=result.title or result.stored_id or str(result.session),
+        look=present.look("outcome", result.outcome),
+        what="; ".join(rule_kind(rule) for rule in result.rules) or result.why,
+        undo=result.undo,
+        changes=result.changes,
         now=present.look("health", health) if health else None,
     )
 

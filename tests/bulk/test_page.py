@@ -142,7 +142,7 @@ def test_what_failed_or_was_repaired_is_listed_before_what_had_nothing(visitor: 
     started = visitor.post("/bulk/start/", hidden(preview, "/bulk/start/"))["location"]
 
     batch = RepairBatch.objects.get()
-    batch.results[-1]["outcome"] = "failed"
+    batch.rows.filter(place=len(batch.results) - 1).update(outcome="failed")
     Session.objects.filter(pk=batch.results[1]["session"]).update(health="blocked")
     lines = batch_lines(batch, 100)
 

@@ -122,7 +122,7 @@ def test_the_mirror_gives_back_every_line_and_the_timeline_shows_it(path: Path, 
 def test_every_page_of_its_session_opens(path: Path, alice: Client) -> None:  # noqa: F811
     session = Session.objects.get(source=attached(path), stored_id="toy_1")
 
-    tabs = ("findings", "payload", "provider", "repairs", "raw", "more", "markdown", "repair")
+    tabs = ("findings", "payload", "provider", "repairs", "raw", "handback", "details", "markdown", "repair")
     pages = [f"/sessions/{session.pk}/{tab}/" for tab in tabs]
     pages += [f"/parts/{part.pk}/{page}" for part in session.parts.all() for page in ("", "body")]
     pages += [

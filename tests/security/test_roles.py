@@ -61,6 +61,7 @@ API: dict[str, tuple[Scope, Any]] = {
     "POST sources/{number}/adopt": (REPAIR, {"into": 0}),
     "POST sources/{number}/relink": (REPAIR, {"from": "/a", "to": "/b"}),
     "GET sessions": (READ, None),
+    "GET search": (READ, {"q": "x"}),
     "GET sessions/{sid}": (READ, None),
     "GET sessions/{sid}/findings": (READ, None),
     "GET sessions/{sid}/verdicts": (READ, None),
@@ -109,10 +110,20 @@ WEB: dict[str, tuple[str, str]] = {
                 "provider",
                 "provider-payload",
             ),
-            *("session-repairs", "raw", "more", "session-markdown", "part-raw", "part-body", "part-image", "sources"),
+            *(
+                "session-repairs",
+                "raw",
+                "handback",
+                "details",
+                "session-markdown",
+                "part-raw",
+                "part-body",
+                "part-image",
+                "sources",
+            ),
             "source-upgrade",
             *("source", "source-store", "repairs", "repair-detail", "batch", "batch-report", "locate", "repair"),
-            *("account", "relink"),
+            *("account", "relink", "list-news", "session-menu", "compare", "ways"),
         ),
         ("GET", LOOK),
     ),
@@ -186,6 +197,8 @@ class World:
     def ask(self, client: Client, what: str, body: Any) -> Any:
         method, path = what.split(" ")
         address = f"/api/v1/{path.format(**self.ids)}"
+        if method == "GET":
+            return client.get(address, body)
         data = {"data": self.filled(body), "content_type": "application/json"} if body is not None else {}
         return getattr(client, method.lower())(address, **data)
 

@@ -192,7 +192,7 @@ def test_each_odd_session_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.
         return real(store, stored_id)
 
     monkeypatch.setattr(mirrorrows, "plain_session", looked)
-    monkeypatch.setattr(importing._Run, "first", lambda self: {})
+    monkeypatch.setattr(importing, "_first_rows", lambda job, store, clock: {})
     _, job = importing.source_attach(path=path, actor="ann", now=NOW)
 
     while importing.import_run(job_id=job.pk, clock=timezone.now, seconds=0.0):

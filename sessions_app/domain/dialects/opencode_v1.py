@@ -107,8 +107,10 @@ def decode_messages_again(rows: SessionRows, known: Iterable[Message]) -> tuple[
         siblings = held.get(row.get("message_id", ""))
         if siblings is None:
             continue
-        part = parts.get(id(row)) or _part(row, len(siblings))
-        siblings.append(part if part.index == len(siblings) else replace(part, index=len(siblings)))
+        part = parts.get(id(row))
+        if part is None or part.index != len(siblings):
+            part = _part(row, len(siblings))
+        siblings.append(part)
         if part.fault is not None:
             faults.append(part.fault)
     owners = {message.id: at for at, message in enumerate(messages)}  # of two with one id the last has the parts

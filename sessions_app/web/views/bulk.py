@@ -117,7 +117,7 @@ def batch(request: HtmxRequest, number: uuid.UUID) -> HttpResponseBase:
         context |= {
             "outcome": batch_outcome(found, standing=standing, blocked=blocked, may_repair=may_repair),
             "lines": batch_lines(found, SHOWN_RESULTS),
-            "more": max(0, len(found.results) - SHOWN_RESULTS),
+            "more": max(0, found.rows.count() - SHOWN_RESULTS),
         }
     if request.htmx and request.htmx.target == "progress":
         template = "bulk/batch.html#progress"

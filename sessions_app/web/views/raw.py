@@ -31,10 +31,7 @@ class RowDocument:
         return len(self._rows)
 
     def heads(self, start: int, count: int) -> list[Head]:
-        return [
-            Head(f"{MEMBERS[row.table]}[{row.position}]", row.kind or "does not decode", _kinds(row))
-            for row in self._rows.heads(start, count)
-        ]
+        return [Head(_name(row), row.kind or "does not decode", _kinds(row)) for row in self._rows.heads(start, count)]
 
     def pieces(self, index: int) -> list[Piece]:
         if index == REST:
@@ -66,6 +63,11 @@ class RowDocument:
         if index is None or index == REST:
             return ""
         return next((piece.at for piece in self.pieces(index) if f"{pointer}/".startswith(f"{piece.pointer}/")), "")
+
+
+def _name(row: StoredHead) -> str:
+    """Its place in the row document; a line is called by its file and number."""
+    return row.stored_id if row.table == "line" else f"{MEMBERS[row.table]}[{row.position}]"
 
 
 def _kinds(row: StoredHead) -> str:

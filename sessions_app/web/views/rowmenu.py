@@ -36,7 +36,7 @@ def row_menu(request: HtmxRequest, session_id: int) -> HttpResponseBase:
             ("Open", "right", at("session") + back),
             *([("Preview the repair", "search", at("repair") + address(wish))] if mends else []),
             *([("Ignore a fault…", "info", at("findings") + back)] if row.findings else []),
-            ("Hand back…", "download", at("more") + back),
+            ("Hand back…", "download", at("handback") + back),
             ("What its store holds", "source", f"{reverse('sessions_app:sessions')}?source={row.source_id}"),
         ],
     }
