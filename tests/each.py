@@ -74,3 +74,10 @@ def _first(error: BaseException) -> str:
 def stem(path: Any) -> str:
     """The name of a file without its end, as the name of an entry."""
     return str(path.stem)
+
+
+def some_of(entries: Iterable[str], one_in: int) -> list[Any]:
+    """For ``parametrize``, where each entry needs fixtures of its own: about one of ``one_in`` is looked at by
+    ``make test``, the others by ``make test-all``."""
+    exhaustive = pytest.mark.exhaustive
+    return [pytest.param(entry, marks=() if crc32(entry.encode()) % one_in == 0 else exhaustive) for entry in entries]

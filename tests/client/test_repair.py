@@ -12,7 +12,7 @@ from tests.client.suture import Suture
 from tests.factories.recordings import RECORDINGS
 from tests.paths import CORPUS
 
-pytestmark = pytest.mark.client
+pytestmark = [pytest.mark.client, pytest.mark.exhaustive]
 
 REFUSED = [name for name, next_ in RECORDINGS.items() if not next_["accepted"] and "path" in next_]
 ACCEPTED = [name for name, next_ in RECORDINGS.items() if next_["accepted"]]
@@ -23,7 +23,7 @@ def suture(tmp_path: Path) -> Suture:
     return Suture(tmp_path / "data")
 
 
-@pytest.mark.parametrize("name", ["dup_id_slow", pytest.param("dup_id_anthropic", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("name", ["dup_id_slow", "dup_id_anthropic"])
 def test_a_refused_session_goes_on_after_its_repair_and_is_refused_again_after_undo(
     opencode: Client, strict: Provider, suture: Suture, name: str
 ) -> None:
@@ -42,7 +42,6 @@ def test_a_refused_session_goes_on_after_its_repair_and_is_refused_again_after_u
     assert [turn.error for turn in strict.turns()] == [RECORDINGS[name]["error"], None, RECORDINGS[name]["error"]]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", REFUSED)
 def test_every_refused_session_is_accepted_after_the_recommended_repairs(
     opencode: Client, strict: Provider, suture: Suture, name: str
@@ -58,7 +57,6 @@ def test_every_refused_session_is_accepted_after_the_recommended_repairs(
     assert ANSWER in run.output
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_no_accepted_session_is_refused_after_repair_all_safe(
     opencode: Client, strict: Provider, suture: Suture, name: str

@@ -63,7 +63,7 @@ def whole() -> bool:
 
 
 @pytest.mark.parametrize("ended", [Killed, KeyboardInterrupt])
-@pytest.mark.parametrize("time", [1, 2, 4])
+@pytest.mark.parametrize("time", [1, pytest.param(2, marks=pytest.mark.exhaustive), 4])
 @pytest.mark.parametrize("place", STEPS, ids=lambda place: place[1])
 def test_an_import_goes_on_where_it_died(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place, time, ended) -> None:
     path = many(tmp_path / "opencode.db", {"dup_id_slow": 2, "clean": 1})

@@ -17,6 +17,7 @@ from sessions_app.services.bulk import Selection, bulk_start
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.tasks import job_enqueue
 from tests.bulk.store import many
+from tests.each import for_each
 from tests.factories.corpus import NOW, attached
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -103,10 +104,12 @@ def addresses(session: Session) -> list[str]:
     return [*(f"{base}{tab}" for tab in tabs), *faults, *findings, *views, f"/sessions/?peek={session.pk}"]
 
 
-def test_no_page_of_a_session_says_an_id(alice: Client, store: Source) -> None:
+@for_each("kind", KINDS, one_in=3)
+def test_no_page_of_a_session_says_an_id(kind: str, alice: Client, tmp_path: Path, data_dir: Path) -> None:
+    source = attached(many(tmp_path / "opencode.db", {kind: KINDS[kind]}))
     found = {
         address: said
-        for session in Session.objects.all()
+        for session in Session.objects.filter(source=source)
         for address in addresses(session)
         if (said := ids_said(alice.get(address).content.decode()))
     }
