@@ -94,4 +94,5 @@ def _holds(asked: Mapping[str, bool]) -> Q | RawSQL:
         table = "sessions_app_searchword"
         return Q(pk__in=RawSQL(f"SELECT rowid FROM {table} WHERE {table} MATCH %s", (match,)))
     query = " & ".join(f"'{word}':*" if prefix else f"'{word}'" for word, prefix in asked.items())
-    return RawSQL('"sessions_app_searchblock"."words" @@ %s::tsquery', (query,), output_field=BooleanField())
+    # Unqualified: inside another query its table has another name, and no other has such a column.
+    return RawSQL('"words" @@ %s::tsquery', (query,), output_field=BooleanField())
