@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bench.pages import Browser, Page
+from bench.pages import Browser, Page, named
 from bench.suture import begin, imported
 
 HTMX = {"HX-Request": "true"}
@@ -38,7 +38,7 @@ def measure(path: str) -> dict[str, Any]:
         "payload": Page(f"{here}payload/"),
         "order, as sent": Page(f"{here}?order=sent"),
         "order, after the repair": Page(f"{here}?order=repaired"),
-        "more": Page(f"{here}more/"),
+        "hand back": named("handback", "more", of=session.pk),
     }
     return {"pages": found | {name: browser.visit(page) for name, page in more.items()}}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connections
 
-from bench.pages import Browser, Page
+from bench.pages import Browser, Page, named
 from bench.suture import Clock, begin, imported, timed
 
 
@@ -94,7 +94,7 @@ def _pages() -> dict[str, Page]:
         "history of repairs": Page("/repairs/"),
         "findings of a session": Page(f"/sessions/{session}/findings/"),
         "stored rows of a session": Page(f"/sessions/{session}/raw/"),
-        "more of a session": Page(f"/sessions/{session}/more/"),
+        "hand back a session": named("handback", "more", of=session),
     }
 
 
