@@ -46,7 +46,8 @@ def run(command: Sequence[str], folder: Path, env: Mapping[str, str], fine: Sequ
         _, status, used = os.wait4(process.pid, 0)
     wall = perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    memory = max(watch.stop(), used.ru_maxrss / _UNITS)
+    # What the system itself keeps of a child begins with what its parent held.
+    memory = watch.stop() or used.ru_maxrss / _UNITS
     if process.returncode not in fine:
         raise BenchFailed(f"{' '.join(command[:6])} ended with {process.returncode}:\n{err.read_text()[-2000:]}")
     return Cost(used.ru_utime + used.ru_stime, wall, memory), out.read_text(errors="replace")

@@ -14,7 +14,7 @@ from sessions_app import models
 from sessions_app.domain import dialects
 from sessions_app.domain.bodies import written
 from sessions_app.domain.lowering import lower
-from sessions_app.domain.model import Message, Part, Session
+from sessions_app.domain.model import Message, Part, Session, ToolPart
 from sessions_app.domain.wire.lowered import Body, Lowered, Origin
 from sessions_app.domain.wire.target import Target
 from sessions_app.kept import Kept
@@ -44,19 +44,42 @@ _ROLES = {
 @dataclass(frozen=True, slots=True)
 class OrderRow:
     """A block as it is sent, or a stored part. ``index`` is the position of its message in the request body, None where
-    it is in none; ``value`` is the canonical block, or the stored part's JSON."""
+    it is in none; ``held`` is the canonical block or the stored part, whose JSON may not have been read yet."""
 
     state: State
     kind: str
     role: str
     message: str
     part: str
-    value: dict[str, Any]
+    held: dict[str, Any] | Part
     index: int | None = None
-    tool: str = ""
-    status: str = ""
-    call_id: str = ""
-    problem: str = ""
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The canonical block, or the stored part's JSON."""
+        return self.held.data if isinstance(self.held, Part) else self.held
+
+    @property
+    def tool(self) -> str:
+        return self._of_call("tool", "name")
+
+    @property
+    def call_id(self) -> str:
+        return self._of_call("call_id", "id")
+
+    @property
+    def status(self) -> str:
+        return self.held.status if isinstance(self.held, ToolPart) else ""
+
+    @property
+    def problem(self) -> str:
+        """Why a stored part cannot be read."""
+        return self.held.fault.reason if isinstance(self.held, Part) and self.held.fault else ""
+
+    def _of_call(self, stored: str, sent: str) -> str:
+        if isinstance(self.held, Part):
+            return str(getattr(self.held, stored, ""))
+        return str(self.held.get(sent) or "") if self.kind in ("tool-call", "tool-result") else ""
 
     @property
     def at(self) -> str:
@@ -156,18 +179,7 @@ def _what_became(was: tuple[Message, Part] | None, part: Part) -> State:
 
 
 def _stored(state: State, role: str, part: Part) -> OrderRow:
-    return OrderRow(
-        state=state,
-        kind=part.kind,
-        role=role,
-        message=part.message_id,
-        part=part.id,
-        value=part.data,
-        tool=str(getattr(part, "tool", "")),
-        status=str(getattr(part, "status", "")),
-        call_id=str(getattr(part, "call_id", "")),
-        problem=part.fault.reason if part.fault else "",
-    )
+    return OrderRow(state, part.kind, role, part.message_id, part.id, part)
 
 
 def _as_stored(message: Message) -> Iterator[OrderRow]:
@@ -294,17 +306,7 @@ class _Places:
 
 
 def _block_row(state: State, role: str, block: dict[str, Any], origin: Origin, index: int | None) -> OrderRow:
-    return OrderRow(
-        state=state,
-        kind=str(block.get("type", "")),
-        role=role,
-        message=origin.message,
-        part=origin.part,
-        value=block,
-        index=index,
-        tool=str(block.get("name") or ""),
-        call_id=str(block.get("id") or ""),
-    )
+    return OrderRow(state, str(block.get("type", "")), role, origin.message, origin.part, block, index)
 
 
 def _clients_own(message: Any, index: int) -> OrderRow:

@@ -250,7 +250,7 @@ class _Maker:
         """What is in the form."""
         bench, applied = self.bench, self.applied
         if form == "undo":
-            return self._shown(outlook_before(bench, applied.before(bench), {*applied.rules, *bench.plan.rules}))
+            return self._shown(outlook_before(bench, applied))
         repaired = HANDBACK[form].repaired and self.options.repaired
         return self._shown(outlook(bench, repaired=repaired, applied=applied.rules))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sessions_app.domain.places import Places, in_words
 from sessions_app.domain.wish import Wish
 from sessions_app.services.repair.bench import Bench, session_bench
+from sessions_app.services.repair.plans import kept_made
 from sessions_app.stores import disk_sizes
 
 from .forms import HANDBACK, Form
@@ -53,7 +55,7 @@ def handback_levels(*, session: Session, chosen: Wish | None, now: datetime) -> 
 
 def _levels(bench: Bench, chosen: Wish | None, applied: Applied) -> Iterator[Level]:
     stored = outlook(bench, repaired=False, applied=applied.rules)
-    yield Level("stored", Wish(), stored, stored, _before(bench, applied), 0, bool(applied.changes))
+    yield Level("stored", Wish(), stored, stored, outlook_before(bench, applied), 0, bool(applied.changes))
     known: list[object] = [()]
     asked: list[tuple[LevelName, Wish]] = [("safe", Wish()), ("lossy", Wish(safety="lossy"))]
     asked += [("chosen", chosen)] if chosen else []
@@ -67,15 +69,11 @@ def _levels(bench: Bench, chosen: Wish | None, applied: Applied) -> Iterator[Lev
             wish,
             after=outlook(mine, repaired=True, applied=applied.rules),
             stored=stored,
-            before=_before(mine, applied),
+            before=outlook_before(mine, applied),
             changed=len(mine.plan.changes),
             patchable=True,
-            drops=_drops(mine),
+            drops=kept_made(mine, "drops", partial(_drops, mine)),
         )
-
-
-def _before(bench: Bench, applied: Applied) -> Outlook:
-    return outlook_before(bench, applied.before(bench), {*applied.rules, *bench.plan.rules})
 
 
 def _drops(bench: Bench) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ session is still blocked (docs/contract/design.md#handback)."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sessions_app.domain import dialects
@@ -15,6 +15,7 @@ from sessions_app.domain.repair import RowChange, inverted
 from sessions_app.domain.scan import scan
 from sessions_app.ruletexts import rule_texts
 from sessions_app.services.repair.bench import Bench
+from sessions_app.services.repair.plans import kept_made
 
 if TYPE_CHECKING:  # commands on bare files start without Django
     from sessions_app.models import Session as Mirrored
@@ -67,17 +68,24 @@ def outlook(bench: Bench, *, repaired: bool, applied: Sequence[str] = ()) -> Out
     """Of a session on the bench: after its plan where ``repaired``, else as stored. ``applied``: rules that were
     repaired in it before."""
     after = repaired and bool(bench.plan.changes)
-    rules = {*applied, *(bench.plan.rules if after else ())}
-    return _judged(bench, bench.after if after else bench.decoded, rules, repaired=repaired)
+    name = "outlook after" if after else "outlook as stored"
+    judged = kept_made(bench, name, lambda: _judged(bench, bench.after if after else bench.decoded))
+    return _made(judged, {*applied, *(bench.plan.rules if after else ())}, repaired=repaired)
 
 
-def outlook_before(bench: Bench, session: Session, rules: Collection[str]) -> Outlook:
-    """Of ``session``, which is the one on the bench as it once was: what an undo script leads back to. ``rules``: those
-    whose repairs it takes back."""
-    return _judged(bench, session, set(rules), repaired=False)
+def outlook_before(bench: Bench, applied: Applied) -> Outlook:
+    """Of the session as its owner has it: what an undo script leads back to."""
+    rules = {*applied.rules, *bench.plan.rules}
+    if not applied.changes:
+        return _made(outlook(bench, repaired=False), rules, repaired=False)
+    return _made(_judged(bench, applied.before(bench)), rules, repaired=False)
 
 
-def _judged(bench: Bench, session: Session, rules: set[str], *, repaired: bool) -> Outlook:
+def _made(judged: Outlook, rules: Collection[str], *, repaired: bool) -> Outlook:
+    return replace(judged, rules=tuple(sorted(rules)), repaired=repaired)
+
+
+def _judged(bench: Bench, session: Session) -> Outlook:
     result = scan(session, target=bench.target, thinking=bench.wish.thinking, facts=bench.facts)
     ranks = ("blocked", "at-risk")
     found = sorted((one for one in result.findings if one.severity in ranks), key=lambda one: ranks.index(one.severity))
@@ -87,7 +95,7 @@ def _judged(bench: Bench, session: Session, rules: set[str], *, repaired: bool) 
     lines = {one.rule: rule_texts()[one.rule].line for one in found[:1]}
     first = next((f"{said.line}, {turn_of(said.place)}".rstrip(", ") for said in told(session, found[:1], lines)), "")
     needs = _NEEDS.get(found[0].safety, "") if found else ""
-    return Outlook(result.health, tuple(sorted(rules)), left[:LEFT], repaired=repaired, first=first, needs=needs)
+    return Outlook(result.health, left=left[:LEFT], first=first, needs=needs)
 
 
 def together(each: Sequence[tuple[str, Outlook]]) -> Outlook:

@@ -131,7 +131,7 @@ def _planned(
         mine = applied.get(name, NOT_APPLIED)
         changes = bench.plan.changes if options.repaired else ()
         if undo:
-            found.before.append((name, outlook_before(bench, mine.before(bench), {*mine.rules, *bench.plan.rules})))
+            found.before.append((name, outlook_before(bench, mine)))
         else:
             found.after.append((name, outlook(bench, repaired=options.repaired, applied=mine.rules)))
         if changes:

@@ -81,7 +81,12 @@ class kept_property[T]:
         self._make, self._name, self.__doc__ = make, make.__name__, make.__doc__
 
     def __get__(self, bench: Keyed, owner: type) -> T:
-        key, name = bench.key, self._name
-        made = self._make(bench) if key is None else PLANS.made((key, bench.held, name), lambda: self._make(bench))
-        bench.__dict__[name] = made
+        made: T = kept_made(bench, self._name, lambda: self._make(bench))
+        bench.__dict__[self._name] = made
         return made
+
+
+def kept_made[T](bench: Keyed, name: str, make: Callable[[], T]) -> T:
+    """What ``make`` gives for this bench, small and named ``name``, kept for the next bench of the same key."""
+    made: T = make() if bench.key is None else PLANS.made((bench.key, bench.held, name), make)
+    return made
