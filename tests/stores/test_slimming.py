@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sessions_app.domain.dialects import decode
+from sessions_app.domain.model import SessionRows
 from sessions_app.domain.scan import scan
 from sessions_app.stores import open_store
 from sessions_app.stores.base import StoreError
@@ -77,6 +78,15 @@ def test_all_but_superseded_events_stays_byte_for_byte_and_scans_are_the_same(na
                 assert scan(decode(again)) == scan(decode(rows))
 
 
+def _told(store: SqliteStore, session: str) -> SessionRows | None:
+    """The rows that the events tell, but for when parts were made; None where they tell no session."""
+    try:
+        rows = rebuilt(store, session).rows
+    except StoreError:
+        return None
+    return replace(rows, parts=[{**part, "time_created": 0} for part in rows.parts])
+
+
 @for_each("name", [name for name in BASES if name not in MOVED], one_in=6)
 def test_the_events_that_are_left_still_tell_every_row(name: str, tmp_path: Path) -> None:
     slimmed(CORPUS / name, tmp_path / "new.db")
@@ -84,8 +94,7 @@ def test_the_events_that_are_left_still_tell_every_row(name: str, tmp_path: Path
     for path in (CORPUS / name, tmp_path / "new.db"):
         with SqliteStore(path) as store:
             logged = store.query("SELECT DISTINCT aggregate_id FROM event") if store.schema.has("event") else []
-            told = [rebuilt(store, key).rows for (key,) in logged]
-        told = [replace(rows, parts=[{**part, "time_created": 0} for part in rows.parts]) for rows in told]
+            told = [_told(store, key) for (key,) in logged]
         if path.name != "new.db":
             expected = told
     assert told == expected
