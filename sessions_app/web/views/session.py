@@ -47,7 +47,7 @@ from sessions_app.web.waycards import WayBox, way_box
 PAGE_PARTS = 80
 """Parts that the page, and what is added to it, shows at once."""
 INLINE_PARTS = 1_000
-"""Parts up to which the ways to repair the fault that is shown come with the page."""
+"""Messages and parts up to which the ways to repair the fault that is shown come with the page."""
 PRINT_PARTS = 2_000
 """Parts that ``?all=1`` shows at once, for find and print."""
 
@@ -112,7 +112,7 @@ def _stepped(request: HtmxRequest, session: Session, outline: Outline, table: st
 
 def _box(request: HtmxRequest, session: Session, shown: Shown) -> WayBox | None:
     """The ways to repair the fault that is shown; None where they are fetched apart, or nothing is asked."""
-    asked = session.part_count <= INLINE_PARTS or request.GET.get("ways") == "1"
+    asked = session.message_count + session.part_count <= INLINE_PARTS or request.GET.get("ways") == "1"
     return way_box(session, shown.card.key, clock()) if shown.card and not shown.card.ignored and asked else None
 
 
