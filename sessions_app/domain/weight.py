@@ -48,6 +48,8 @@ LARGE: Final = HUGE_OUTPUT
 """Characters at which one piece is told as large: from there on rules offer to cut it."""
 HEAVIEST: Final = 12
 """Pieces that are named."""
+WORTH_NAMING: Final = 8 * 1024
+"""Characters below which a piece is not named."""
 BARS: Final = 120
 """Bars of a chart: more would be thinner than a pixel on a small screen."""
 
@@ -88,7 +90,8 @@ class TurnWeight:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A session's sizes. ``turns`` come in order, those without a row left out; ``heaviest`` the largest first;
+    """A session's sizes. ``turns`` come in order, those without a row left out; ``heaviest`` the largest first,
+    those worth it;
     ``large`` says by kind how many pieces are large, and their size together."""
 
     size: int
@@ -135,25 +138,31 @@ def in_bytes(size: int) -> str:
 
 def weigh(pieces: Iterable[Piece], parts: int) -> Weight:
     """The weight of a session with so many parts."""
-    kinds: Counter[Kind] = Counter()
-    turns: dict[int, Counter[Kind]] = {}
-    count: Counter[Kind] = Counter()
-    held: Counter[Kind] = Counter()
+    turns: dict[int, dict[Kind, int]] = {}
     every = [piece for piece in pieces if piece.size > 0]
     for turn, kind, size, _ in every:
-        kinds[kind] += size
-        turns.setdefault(turn, Counter())[kind] += size
-        if size >= LARGE:
-            count[kind] += 1
-            held[kind] += size
+        held = turns.get(turn)
+        if held is None:
+            held = turns[turn] = {}
+        held[kind] = held.get(kind, 0) + size
+    each = tuple(TurnWeight(turn, turn, sum(turns[turn].values()), _ordered(turns[turn])) for turn in sorted(turns))
+    kinds: Counter[Kind] = Counter()
+    for held in turns.values():
+        for kind, size in held.items():
+            kinds[kind] += size
+    told = [piece for piece in every if piece.size >= WORTH_NAMING]
     return Weight(
         size=kinds.total(),
         parts=parts,
         kinds=_ordered(kinds),
-        turns=tuple(TurnWeight(turn, turn, turns[turn].total(), _ordered(turns[turn])) for turn in sorted(turns)),
-        heaviest=tuple(heapq.nlargest(HEAVIEST, every, key=lambda piece: piece.size)),
-        large={kind: (count[kind], held[kind]) for kind in KINDS if count[kind]},
+        turns=each,
+        heaviest=tuple(heapq.nlargest(HEAVIEST, told, key=lambda piece: piece.size)),
+        large={kind: (len(sizes), sum(sizes)) for kind in KINDS if (sizes := _large(told, kind))},
     )
+
+
+def _large(pieces: Iterable[Piece], kind: Kind) -> list[int]:
+    return [piece.size for piece in pieces if piece.kind == kind and piece.size >= LARGE]
 
 
 def _ordered(kinds: Mapping[Kind, int]) -> dict[Kind, int]:
@@ -248,6 +257,7 @@ _WAYS: Final[dict[str, tuple[str, Literal["safe", "lossy"], str]]] = {
         "safe",
         "Drop the texts of whole patches; names of files and counts of lines stay",
     ),
+    "huge-output-unsent": ("truncate", "lossy", "Keep head and tail of each huge output that is no longer sent"),
     "huge-output": ("truncate", "lossy", "Keep head and tail of each output that is too big to be sent"),
     "media-rejected": ("note", "lossy", "Replace each file that a provider refuses by a note of what it was"),
 }

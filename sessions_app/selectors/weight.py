@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Length, StrIndex
@@ -36,10 +36,10 @@ class Weighed:
         return domain.as_document(self.weight, self.heaviest, self.ways)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """A part's columns."""
 
+    message: str
     stored_id: str
     kind: str
     tool: str
@@ -71,8 +71,8 @@ def _parts(session: Session, table: str) -> dict[str, list[_Row]]:
         columns = parts.values_list("message_stored_id", "stored_id", "kind", "tool", Length("data"))
     else:
         columns = parts.values_list("message_stored_id", "stored_id", "kind", "tool", "size")
-    for message, *rest in columns.iterator(chunk_size=5000):
-        found[message].append(_Row(*rest))
+    for row in map(_Row._make, columns.iterator(chunk_size=5000)):
+        found[row.message].append(row)
     return found
 
 

@@ -28,8 +28,6 @@ TONES: tuple[tuple[str, str, tuple[Kind, ...]], ...] = (
     ("calm", KINDS["other"], ("other",)),
 )
 """A colour's name, what it stands for and the kinds that it holds, from the bottom up."""
-_CHOSEN = 100
-"""Findings of a way whose choice its link names: an address has an end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +138,6 @@ def _kinds(weight: Weight) -> Iterator[tuple[str, str, int]]:
 
 
 def _way(session_id: int, way: Way) -> WayOut:
-    asked = [("rule", way.rule), *((f"choice.{key}", way.choice) for key in way.findings[:_CHOSEN])]
-    if way.safety != "safe":
-        asked.append(("safety", way.safety))
+    asked = {"rule": way.rule} | ({} if way.safety == "safe" else {f"choice.{way.rule}": way.choice})
     url = f"{reverse('sessions_app:repair', args=[session_id])}?{urlencode(asked)}"
     return WayOut(way.words, present.SAFETY[way.safety], way.size, len(way.findings), url)

@@ -107,7 +107,8 @@ class Command(SutureCommand):
         self.out.rows(
             ((turn.called, in_bytes(turn.size), bar) for turn, bar in zip(bars, drawn, strict=True)), indent=2
         )
-        self.tell("The heaviest:")
+        if one.heaviest:
+            self.tell("The heaviest:")
         rows = ((in_bytes(each.piece.size), each.place, KINDS[each.piece.kind]) for each in one.heaviest)
         self.out.rows(rows, indent=2)
         for way in one.ways:
@@ -121,7 +122,7 @@ def _command(session_id: str, way: Way, where: str) -> str:
     """The command that shows what the repair would do; without ``--dry-run`` it does it."""
     asked = f"--rule {way.rule}"
     if way.safety != "safe":
-        asked += f" --safety lossy{''.join(f' --choice {key}={way.choice}' for key in way.findings)}"
+        asked += f" --choice {way.rule}={way.choice}"
     return f"suture repair{where} --session {shlex.quote(session_id)} {asked} --dry-run"
 
 
