@@ -103,6 +103,7 @@ class Weight:
 
     @property
     def heavy(self) -> bool:
+        """A client is slow to open it."""
         return is_heavy(self.size, self.parts)
 
     @property
