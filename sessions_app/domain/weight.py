@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from .jsjson import dumps
+from .jsjson import encode
 from .model import Message, Part, Session
 from .places import Places, conversation
 from .rules.diffs import SMALL_DIFFS
@@ -50,6 +50,8 @@ HEAVIEST: Final = 12
 """Pieces that are named."""
 WORTH_NAMING: Final = 8 * 1024
 """Characters below which a piece is not named."""
+SHARE: Final = 200
+"""A piece below one part in so many of the session is not named either: taking it out would change nothing."""
 BARS: Final = 120
 """Bars of a chart: more would be thinner than a pixel on a small screen."""
 
@@ -119,9 +121,12 @@ class Weight:
         return f"Heavy: {' and '.join([*told, size])}"
 
     def bars(self, most: int = BARS) -> tuple[TurnWeight, ...]:
-        """The turns, so many of them together that there are no more than ``most``."""
-        step = -(-len(self.turns) // most) or 1
-        return tuple(_together(self.turns[start : start + step]) for start in range(0, len(self.turns), step))
+        """The turns, so many of them together that there are no more than ``most``; what is outside every turn has a
+        bar of its own before them."""
+        outside = tuple(turn for turn in self.turns if not turn.last)
+        turns = self.turns[len(outside) :]
+        step = -(-len(turns) // most) or 1
+        return outside + tuple(_together(turns[start : start + step]) for start in range(0, len(turns), step))
 
 
 def is_heavy(size: int, parts: int) -> bool:
@@ -151,19 +156,24 @@ def weigh(pieces: Iterable[Piece], parts: int) -> Weight:
     for held in turns.values():
         for kind, size in held.items():
             kinds[kind] += size
-    told = [piece for piece in every if piece.size >= WORTH_NAMING]
+    least = max(WORTH_NAMING, kinds.total() / SHARE)
+    told = [piece for piece in every if piece.size >= least]
     return Weight(
         size=kinds.total(),
         parts=parts,
         kinds=_ordered(kinds),
         turns=each,
         heaviest=tuple(heapq.nlargest(HEAVIEST, told, key=lambda piece: piece.size)),
-        large={kind: (len(sizes), sum(sizes)) for kind in KINDS if (sizes := _large(told, kind))},
+        large=_large(every),
     )
 
 
-def _large(pieces: Iterable[Piece], kind: Kind) -> list[int]:
-    return [piece.size for piece in pieces if piece.kind == kind and piece.size >= LARGE]
+def _large(pieces: Iterable[Piece]) -> dict[Kind, tuple[int, int]]:
+    sizes: dict[Kind, list[int]] = {}
+    for piece in pieces:
+        if piece.size >= LARGE:
+            sizes.setdefault(piece.kind, []).append(piece.size)
+    return {kind: (len(sizes[kind]), sum(sizes[kind])) for kind in KINDS if kind in sizes}
 
 
 def _ordered(kinds: Mapping[Kind, int]) -> dict[Kind, int]:
@@ -234,7 +244,7 @@ def _row_of(turn: int, message: Message) -> Piece:
 
 def _of(turn: int, part: Part, line: bool) -> Iterator[Piece]:
     """``line``: it is read from a line, which may hold others too."""
-    raw = dumps(part.data) if line else part.raw
+    raw = encode(part.data) if line and part.fault is None else part.raw
     looked = part.kind == "tool" and len(raw) >= MARKED
     return of_part(turn, part.id, part.kind, len(raw), raw.find(ATTACHED) if looked else -1)
 

@@ -76,7 +76,15 @@ def test_a_heavy_session_says_how_much_of_it_is_in_what() -> None:
 
     assert (sound.heavy, sound.sentence) == (False, "")
     assert heavy.sentence == "Heavy: 15.8 MB, of it 15.3 MB in 1 tool call"
+    assert [piece.at for piece in heavy.heaviest] == ["a", "b", "c"]
     assert heavy.large == {"tool": (1, HEAVY), "media": (1, LARGE)}
+
+
+def test_what_is_small_beside_the_rest_is_not_named() -> None:
+    small = [Piece(2, "tool", 30_000, f"s{number}") for number in range(9)]
+
+    assert [piece.at for piece in weigh([Piece(1, "tool", HEAVY, "a"), *small], 10).heaviest] == ["a"]
+    assert len(weigh(small, 9).heaviest) == 9
 
 
 def test_so_many_parts_are_heavy_however_small() -> None:
@@ -85,12 +93,14 @@ def test_so_many_parts_are_heavy_however_small() -> None:
 
 
 def test_more_turns_than_bars_share_bars_and_lose_nothing() -> None:
-    weight = weigh([Piece(turn, "text", turn, f"p{turn}") for turn in range(1, 5 * BARS + 2)], 1)
+    turns = [Piece(turn, "text", turn, f"p{turn}") for turn in range(1, 5 * BARS + 2)]
+    weight = weigh([Piece(0, "diffs", 7, ""), *turns], 1)
 
-    bars = weight.bars()
+    outside, *bars = weight.bars()
 
+    assert (outside.called, outside.size) == ("outside every turn", 7)
     assert len(bars) <= BARS
-    assert sum(bar.size for bar in bars) == weight.size
+    assert sum(bar.size for bar in bars) == weight.size - 7
     assert (bars[0].called, bars[-1].last) == ("turns 1 to 6", 5 * BARS + 1)
 
 

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.domain import dialects
-from sessions_app.domain.weight import BARS, HEAVY, session_pieces, weigh
+from sessions_app.domain.weight import BARS, HEAVY, named, session_pieces, weigh
 from sessions_app.models import Session
 from sessions_app.selectors.rows import session_rows
 from sessions_app.selectors.weight import session_weight
@@ -22,6 +22,7 @@ from tests.commands.running import Suture
 from tests.factories.bigstore import make_store
 from tests.factories.corpus import attached, session_of
 from tests.factories.people import signed_in, superuser
+from tests.factories.v2files import stores, written
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +102,18 @@ def test_the_mirrors_columns_say_what_the_rows_say(name: str, tmp_path: Path, da
     decoded = dialects.decode(session_rows(session))
 
     assert session_weight(session).weight == weigh(session_pieces(decoded), session.part_count)
+
+
+def test_of_v2_sessions_too(tmp_path: Path, data_dir: Path) -> None:
+    sizes = set()
+    for name, tables in list(stores().items())[:6]:
+        for session in Session.objects.filter(source=attached(written(tmp_path / f"{name}.db", tables))):
+            decoded = dialects.decode(session_rows(session))
+            weighed = session_weight(session)
+            assert weighed.weight == weigh(session_pieces(decoded), session.part_count)
+            assert [one.place for one in weighed.heaviest] == [one.place for one in named(weighed.weight, decoded)]
+            sizes.add((session.dialect, weighed.weight.size == session.size_bytes))
+    assert ("opencode-v2", True) in sizes
 
 
 def test_rest_and_the_command_say_the_same_of_it(heavy: Session, store: Path, suture: Suture) -> None:
