@@ -53,6 +53,7 @@ OPERATION_IDS = {
     "session_verdicts": "list_verdicts",
     "conversations_search": "search_conversations",
     "session_timeline": "get_timeline",
+    "session_weighed": "get_weight",
     "session_payload": "get_payload",
     "payloads_export": "export_payloads",
     "session_plan": "plan_repair",

@@ -1,4 +1,4 @@
-"""A session's rows in stored order, a window of whole turns at a time."""
+"""A session's rows in stored order, a window of whole turns at a time; and what they weigh."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sessions_app.selectors.timeline import (
     session_outline,
     timeline_window,
 )
+from sessions_app.selectors.weight import session_weight
 
 from .access import session_for_reading
 from .problems import ProblemOut
-from .schemas import Id, TimelineOut
+from .schemas import Id, TimelineOut, WeightOut
 
 router = Router(tags=["sessions"])
 
@@ -42,6 +43,12 @@ def session_timeline(
         "turns": [_turn(turn) for turn in window.turns],
         "waiting": [_waiting(prompt) for prompt in outline.waiting],
     }
+
+
+@router.get("sessions/{sid}/weight", response={200: WeightOut, 404: ProblemOut}, summary="What a session weighs")
+def session_weighed(request: HttpRequest, sid: Id) -> Any:
+    """Sizes by turn and by kind, in characters of stored JSON; the heaviest, and what could be taken out."""
+    return session_weight(session_for_reading(request, sid)).document()
 
 
 def _waiting(prompt: Waiting) -> dict[str, Any]:

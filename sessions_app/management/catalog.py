@@ -24,6 +24,7 @@ COMMANDS = {
     "serve": Listed("Look", "Serve the dashboard, with a background worker"),
     "doctor": Listed("Look", "Every store of this machine in one look, and what to do next", bare=True),
     "scan": Listed("Look", "Say what is wrong with stored sessions, and who refuses them", bare=True),
+    "weigh": Listed("Look", "Say what makes a session slow to open, and what can be taken out", bare=True),
     "upgrade-check": Listed("Look", "Say what the upgrade to 2.x would drop or alter", bare=True),
     "locate": Listed("Look", "Say what a provider's error text means and where it points", bare=True),
     "search": Listed("Look", "Find what stands in imported conversations"),

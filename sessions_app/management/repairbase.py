@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app import stores
-from sessions_app.domain.wish import Wish
+from sessions_app.domain.wish import Wish, choices_named
 from sessions_app.services.handback.copy import store_copy
 from sessions_app.services.handback.patch import store_patches
 from sessions_app.services.repair.files import file_repair
@@ -54,6 +54,13 @@ class RepairCommand(SutureCommand):
         history_argument(parser)
         if self.preset is None:
             rules_arguments(parser)
+            parser.add_argument(
+                "--choice",
+                action="append",
+                default=[],
+                metavar="KEY=NAME",
+                help="how a finding or a rule is repaired, whatever is recommended",
+            )
         parser.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
         where = parser.add_mutually_exclusive_group()
         where.add_argument(
@@ -123,6 +130,7 @@ class RepairCommand(SutureCommand):
         return Wish.of(
             rules=options["rule"] if preset is None else preset.rules,
             safety=options["safety"] if preset is None else preset.safety,
+            choices=choices_named(options["choice"]) if preset is None else preset.choices,
             target=options["target"],
             thinking=options["thinking"],
             history=options["history"],

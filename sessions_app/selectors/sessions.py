@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import FETCH_RAISE, Case, F, QuerySet, When, Window
 from django.db.models.functions import RowNumber
 
+from sessions_app.domain.weight import is_heavy
 from sessions_app.models import Finding, Message, Part, Repair, Session, Source, Verdict
 
 from .counts import by_health, everything, matching
@@ -130,6 +131,11 @@ class SessionRow:
     @property
     def findings(self) -> int:
         return self.blocked + self.at_risk + self.info
+
+    @property
+    def heavy(self) -> bool:
+        """Its client is slow to open it (``domain.weight``)."""
+        return is_heavy(self.size, self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ BARE = {
     "scan --json": ("scan", "{path}", "--json"),
     "scan --help": ("scan", "--help"),
     "upgrade-check": ("upgrade-check", "{path}"),
+    "weigh": ("weigh", "{path}"),
     "locate": ("locate", "{path}", "--error", "Duplicate value for 'tool_call_id'"),
     "lower": ("lower", "{path}", "--target", "openai-chat:fake/fake-1"),
     "repair": ("repair", "{path}"),

@@ -12,9 +12,11 @@ from django.test import Client
 from sessions_app import stores
 from sessions_app.domain import dialects, planning, rowdoc
 from sessions_app.domain.repair import Edit, Operation, RowChange, inverted
+from sessions_app.domain.weight import session_pieces, weigh
 from sessions_app.domain.wish import Wish
 from sessions_app.models import Line, Repair, Session
 from sessions_app.selectors.rows import session_rows
+from sessions_app.selectors.weight import session_weight
 from sessions_app.services.actor import Actor
 from sessions_app.services.repair.apply import repair_apply
 from sessions_app.services.repair.undo import repair_undo
@@ -119,6 +121,14 @@ def test_the_mirror_gives_back_every_line_and_the_timeline_shows_it(path: Path, 
     assert "does not decode" not in raw
 
 
+def test_it_is_weighed_of_the_mirror_as_of_the_file(path: Path, data_dir: Path) -> None:
+    session = Session.objects.get(source=attached(path), stored_id="toy_1")
+    decoded = dialects.decode(session_rows(session))
+
+    assert session_weight(session).weight == weigh(session_pieces(decoded), session.part_count)
+    assert session_weight(session).weight.size > 0
+
+
 def test_every_page_of_its_session_opens(path: Path, alice: Client) -> None:  # noqa: F811
     session = Session.objects.get(source=attached(path), stored_id="toy_1")
 
@@ -126,7 +136,8 @@ def test_every_page_of_its_session_opens(path: Path, alice: Client) -> None:  # 
     pages = [f"/sessions/{session.pk}/{tab}/" for tab in tabs]
     pages += [f"/parts/{part.pk}/{page}" for part in session.parts.all() for page in ("", "body")]
     pages += [
-        f"/api/v1/sessions/{session.pk}{what}" for what in ("", "/timeline", "/findings", "/payload", "/verdicts")
+        f"/api/v1/sessions/{session.pk}{what}"
+        for what in ("", "/timeline", "/findings", "/payload", "/verdicts", "/weight")
     ]
     assert {page: code for page in pages if (code := alice.get(page).status_code) != 200} == {}
     assert b"home" in alice.get("/search/?q=home").content

@@ -67,6 +67,7 @@ API: dict[str, tuple[Scope, Any]] = {
     "GET sessions/{sid}/findings": (READ, None),
     "GET sessions/{sid}/verdicts": (READ, None),
     "GET sessions/{sid}/timeline": (READ, None),
+    "GET sessions/{sid}/weight": (READ, None),
     "GET sessions/{sid}/payload": (READ, None),
     "GET sessions/{sid}/export": (READ, None),
     "GET sessions/{sid}/probes": (READ, None),

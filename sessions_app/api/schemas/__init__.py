@@ -30,7 +30,7 @@ from .sessions import (
     ViolationOut,
 )
 from .sources import AttachIn, JobOut, JobPage, SourceDetailOut, SourceIn, SourceJobOut, SourceOut
-from .timeline import MessageOut, PartOut, TimelineOut, TurnOut
+from .timeline import MessageOut, PartOut, TimelineOut, TurnOut, WeightOut
 
 __all__ = [
     "NO_NUL",
@@ -88,6 +88,7 @@ __all__ = [
     "UndoIn",
     "VerdictOut",
     "ViolationOut",
+    "WeightOut",
     "Words",
     "example",
 ]

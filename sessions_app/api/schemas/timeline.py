@@ -1,4 +1,4 @@
-"""Turns, messages and parts."""
+"""Turns, messages and parts, and what they weigh."""
 
 from __future__ import annotations
 
@@ -54,3 +54,43 @@ class TimelineOut(Schema):
     of: int
     turns: list[TurnOut]
     waiting: list[WaitingOut]
+
+
+class TurnWeightOut(Schema):
+    turn: int = Field(description="from 1; 0 = outside every turn")
+    size: int
+    kinds: dict[str, int]
+
+
+class HeaviestOut(Schema):
+    """A part, or a message's own row."""
+
+    id: str = Field(description='"" = the session\'s own row')
+    kind: str
+    size: int
+    turn: int
+    place: str
+
+
+class LighterOut(Schema):
+    """A repair that takes something out."""
+
+    rule: str
+    choice: str
+    safety: str
+    words: str
+    size: int = Field(description="how much it takes out, about")
+    findings: list[str] = Field(description="keys of the findings it repairs")
+
+
+class WeightOut(Schema):
+    """Sizes are characters of stored JSON. Kinds: tool, diffs, media, reasoning, text, other."""
+
+    heavy: bool
+    sentence: str = Field(description='"" where it is not heavy')
+    size: int
+    parts: int
+    kinds: dict[str, int]
+    turns: list[TurnWeightOut]
+    heaviest: list[HeaviestOut]
+    ways: list[LighterOut]

@@ -60,6 +60,7 @@ ORDER_OF_REPAIR = (
     "hidden-path",
     "hidden-archived",
     "huge-summary-diffs",
+    "huge-output-unsent",
     "usage-counters-wrong",
     # What is explained and done by hand, or only where a choice is named.
     "executed-tool-not-replayed",

@@ -45,9 +45,41 @@ def _concerned(context: Context, message: Message) -> bool:
     return message.id in context.sent_messages or any(one.message == message.id for one in context.violations)
 
 
-def _outputs(tool: ToolPart) -> Iterator[_Field]:
-    if _compacted(tool):
+@rule("huge-output-unsent", severity="info", safety="lossy", needs="large")
+def find_unsent(context: Context) -> Iterator[Finding]:
+    """Outputs that are too big and that no request holds any more: a client reads them at every opening all the same.
+    Cut only where it is asked for."""
+    why = "read at every opening, and no longer sent"
+    held = [
+        (message, tool, fields)
+        for message, tool in context.tools
+        if (_compacted(tool) or not _concerned(context, message))
+        and (fields := [(path, text) for path, text in _texts(tool) if len(text) > HUGE_OUTPUT])
+    ]
+    if not held:
         return
+    cuts = [edit_part(tool, [Edit(path, truncated(text)) for path, text in fields], why) for _, tool, fields in held]
+    size = sum(len(text) for *_, fields in held for _, text in fields)
+    hold = f"{len(held)} outputs that are" if len(held) > 1 else "An output that is"
+    verb = "hold" if len(held) > 1 else "holds"
+    yield context.finding(
+        f"{hold} no longer sent {verb} {size:,} characters, which the client reads each time it opens the session",
+        lossy("truncate", "Keep head and tail with a marker that names the original size", *cuts),
+        messages=dict.fromkeys(message.id for message, *_ in held),
+        parts=[tool for _, tool, _ in held],
+        severity="info",
+        details={"characters": size},
+        mark="unsent",
+    )
+
+
+def _outputs(tool: ToolPart) -> Iterator[_Field]:
+    """The texts of a result that is sent."""
+    if not _compacted(tool):
+        yield from _texts(tool)
+
+
+def _texts(tool: ToolPart) -> Iterator[_Field]:
     output = tool.state.get("output")
     if isinstance(output, str):
         yield ("state", "output"), output

@@ -9,10 +9,12 @@ from django.views.decorators.http import require_GET
 
 from sessions_app.selectors.history import session_repairs
 from sessions_app.selectors.timeline import session_outline
+from sessions_app.selectors.weight import session_weight
 from sessions_app.web.findingcards import answers, finding_cards
 from sessions_app.web.http import REPAIR, VIEW, HtmxRequest, allowed, load_session, page_number
 from sessions_app.web.pager import numbered_pager
 from sessions_app.web.shell import session_shell
+from sessions_app.web.weightchart import weight_chart
 
 
 @require_GET
@@ -47,5 +49,10 @@ def repairs(request: HtmxRequest, session_id: int) -> HttpResponseBase:
 @require_GET
 @allowed(VIEW)
 def details(request: HtmxRequest, session_id: int) -> HttpResponseBase:
-    """Facts, where the session is filed, and its removal."""
-    return render(request, "sessions/details.html", session_shell(request, session_id, "details"))
+    """Facts, what it weighs, where the session is filed, and its removal."""
+    shell = session_shell(request, session_id, "details")
+    session = load_session(session_id)
+    weighed, outline = session_weight(session), session_outline(session)
+    chart = weight_chart(session, weighed, outline, shell["list_query"]) if weighed.weight.size else None
+    may = request.user.has_perm(REPAIR)
+    return render(request, "sessions/details.html", shell | {"chart": chart, "may": may})
