@@ -199,6 +199,8 @@ def compaction_apply(*, job: Compaction, actor: Actor, now: datetime) -> Repair:
         now=now,
         mirror_alone=session.dialect == model.V2 and not told_by_events(dialects.decode(rows)),
     )
+    repair.words = "A summary is written, from which the client goes on"
+    repair.save(update_fields=("words",))
     job.state, job.repair = Compaction.State.APPLIED, repair
     job.save(update_fields=("state", "repair"))
     audit_record(

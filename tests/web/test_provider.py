@@ -116,7 +116,10 @@ def test_a_summary_is_made_looked_at_written_and_undone(
 
     assert (wrong.status_code, done.status_code) == (404, 302)
     repair = Repair.objects.get()
-    assert done["location"] == f"/repairs/{repair.public_id}/"
+    assert done["location"] == f"/sessions/{session.pk}/?outcome={repair.public_id}"
+    told = alice.get(done["location"]).content.decode()
+    assert "A summary is written, from which the client goes on." in told
+    assert f'action="/repairs/{repair.public_id}/undo/"' in told
     alice.post(f"/repairs/{repair.public_id}/undo/")
     session.refresh_from_db()
     assert session.rows_hash == before

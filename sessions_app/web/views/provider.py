@@ -6,7 +6,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Literal, cast
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -201,8 +200,7 @@ def apply(request: HtmxRequest, session_id: int) -> HttpResponseBase:
         repair = compacting.compaction_apply(job=job, actor=who, now=clock())
     except RepairRefused as refusal:
         return _page(request, session, job, refusal.words, status=409)
-    messages.success(request, "Compacted. The client goes on from the summary.")
-    return redirect("sessions_app:repair-detail", repair.public_id)
+    return redirect(f"{reverse('sessions_app:session', args=[session_id])}?outcome={repair.public_id}")
 
 
 def _latest(session: Session) -> Compaction | None:

@@ -203,7 +203,7 @@ def _relink_page(request: HtmxRequest, session_id: int, refused: str = "") -> Ht
     except OperationError as fault:
         problem = str(fault)
     shown = directory or after.get("directory") or rows.session.get("directory") or ""
-    context = session_shell(request, session_id, "more") | {
+    context = session_shell(request, session_id, "details") | {
         "directory": shown,
         "change": {
             "columns": [(column, rows.session.get(column), value) for column, value in after.items()],
