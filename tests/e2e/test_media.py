@@ -39,7 +39,7 @@ ON_PAPER = """() => {
   const faults = new Set();
   const tools = ".bar, .page-foot, .tabs, .peek, .menu, .row-menu, .search-line, .timeline-tools, .stepper, .pager, "
     + ".outcome, .bulk-bar, .fix-foot, .skip, .button, button:not(.json-lines button), "
-    + "input:not(.diff-gap input), select, textarea";
+    + "input:not(.diff-gap input, .ways input), select, textarea";
   for (const node of document.querySelectorAll(tools)) if (shown(node)) faults.add(`shown: ${name(node)}`);
   if (light(getComputedStyle(document.body).backgroundColor, "#fff") < 1) faults.add("the paper is not white");
   for (const node of document.querySelectorAll("main, main *")) {
@@ -57,6 +57,10 @@ ON_PAPER = """() => {
   if (document.documentElement.scrollWidth > innerWidth) faults.add(`wide: ${document.documentElement.scrollWidth}`);
   return [...faults];
 }"""
+
+CONTENT = """() => [...document.querySelectorAll("main :is(h1, tbody tr, .part, .way, .finding, .json-lines .line)")]
+  .filter((node) => !node.closest(".peek, .menu") && node.checkVisibility())
+  .filter((node) => node.getClientRects().length > 0).length"""
 
 ONLY_BY_COLOUR = """() => {
   const shown = (node) => node.checkVisibility({ checkVisibilityCSS: true }) && node.getClientRects().length > 0;
@@ -117,6 +121,18 @@ def told(page: Page, places: dict[str, str], script: str, *given: object) -> dic
     return {name: faults for name, faults in found.items() if faults}
 
 
+def lost_on_paper(page: Page, places: dict[str, str]) -> dict[str, tuple[int, int]]:
+    """Pages of which paper has fewer rows, parts, ways or lines than the screen: how many on each."""
+    counts = {}
+    for name, path in places.items():
+        page.goto(path)
+        page.emulate_media(media="screen")
+        there = page.evaluate(CONTENT)
+        page.emulate_media(media="print")
+        counts[name] = (there, page.evaluate(CONTENT))
+    return {name: (there, here) for name, (there, here) in counts.items() if here < there}
+
+
 def few(store: Source, blocked: Session) -> dict[str, str]:
     return {"peek": f"/sessions/?health=blocked&peek={blocked.pk}", "timeline": f"/sessions/{blocked.pk}/"}
 
@@ -128,6 +144,7 @@ def test_the_list_and_a_session_are_whole_on_paper_in_forced_colours_and_on_a_ve
     with screen(chromium, live_server, signed_in, viewport=A4, color_scheme="dark") as page:
         page.emulate_media(media="print")
         assert told(page, places, ON_PAPER) == {}
+        assert lost_on_paper(page, places) == {}
         assert page.locator(".part-text").first.inner_text().strip()
         page.emulate_media(media="screen", forced_colors="active", reduced_motion="reduce")
         assert told(page, places, ONLY_BY_COLOUR) == {}
@@ -150,6 +167,7 @@ def test_every_page_is_whole_on_paper(
     with screen(chromium, live_server, signed_in, viewport=A4, color_scheme=theme) as page:
         page.emulate_media(media="print")
         assert told(page, places, ON_PAPER) == {}
+        assert lost_on_paper(page, places) == {}
 
 
 @pytest.mark.exhaustive
