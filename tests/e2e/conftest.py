@@ -67,6 +67,68 @@ def signed_in(transactional_db: None) -> dict[str, str]:
     return {name: morsel.value for name, morsel in client.cookies.items()}
 
 
+@pytest.fixture
+def places(store: Source, blocked: Session, signed_in: dict[str, str]) -> dict[str, str]:
+    """Where each page is, with something on it."""
+    other = Session.objects.filter(source=store, health="blocked").exclude(pk=blocked.pk)[0]
+    repair_apply(session=other, wish=Wish(), actor=Actor("alice"), now=NOW)
+    batch = RepairBatch.objects.create(state="done", total=1, done=1, created_at=NOW)
+    healthy = Session.objects.filter(source=store, health="healthy")[0]
+    part = Part.objects.filter(session=blocked, kind="tool")[0]
+    finding = Finding.objects.filter(session=blocked, rule__startswith="duplicate")[0]
+    view = SavedView.objects.create(
+        owner=User.objects.get(username="alice"), name="Mine", query="health=blocked", created_at=NOW
+    )
+    IgnoredFinding.objects.create(
+        session=blocked, key=finding.key, rule=finding.rule, reason="known", actor="alice", created_at=NOW
+    )
+    base = f"/sessions/{blocked.pk}"
+    return {
+        "overview": "/",
+        "list": "/sessions/",
+        "filtered": "/sessions/?health=blocked&q=title&has=duplicate",
+        "peek": f"/sessions/?health=blocked&peek={blocked.pk}",
+        "nothing": "/sessions/?q=nothing+like+this",
+        "timeline": f"{base}/",
+        "calm": f"/sessions/{healthy.pk}/",
+        "findings": f"{base}/findings/",
+        "payload": f"{base}/payload/",
+        "preview": f"{base}/repair/?finding={finding.key}",
+        "raw": f"{base}/raw/",
+        "handback": f"{base}/handback/",
+        "details": f"{base}/details/",
+        "compare": f"{base}/compare/?part={finding.parts[0]}&other={finding.parts[1]}",
+        "part": f"/parts/{part.pk}/",
+        "sources": "/sources/",
+        "source": f"/sources/{store.pk}/",
+        "store": f"/sources/{store.pk}/store/",
+        "slim": f"/sources/{store.pk}/slim/",
+        "relink": f"{base}/relink/",
+        "repairs": "/repairs/",
+        "repair": f"/repairs/{Repair.objects.get().public_id}/",
+        "session repairs": f"/sessions/{other.pk}/repairs/",
+        "help": "/help/",
+        "locate": "/locate/",
+        "missing": "/sessions/99999/",
+        "bulk": "/bulk/?health=blocked",
+        "batch": f"/bulk/{batch.public_id}/",
+        "sent": f"{base}/?order=sent",
+        "after repair": f"{base}/?order=repaired",
+        "found": f"{base}/?find=a",
+        "search": "/search/?q=a",
+        "own view": f"/sessions/?health=healthy&view={view.pk}",
+        "print": f"{base}/?print=1",
+        "ignored": f"{base}/findings/",
+        "login": "/login/",
+        "row menu": f"{base}/menu/",
+        "provider": f"{base}/provider/",
+        "upgrade": f"/sources/{store.pk}/upgrade/",
+        "account": "/account/",
+        "api": "/api/v1/docs",
+        "api searched": "/api/v1/docs?q=undo",
+    }
+
+
 def opened(browser: Browser, server: LiveServer, cookies: dict[str, str], **options: object) -> BrowserContext:
     context = browser.new_context(base_url=server.url, **options)  # type: ignore[arg-type]
     context.add_cookies([{"name": name, "value": value, "url": server.url} for name, value in cookies.items()])
