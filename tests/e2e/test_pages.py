@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -18,6 +20,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+LEVELS = """() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].filter((one) => one.checkVisibility())
+  .map((one) => Number(one.tagName[1]))"""
+"""Of the headings, in the order in which they are read."""
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
@@ -80,6 +85,8 @@ def test_every_page_has_one_main_heading_and_its_landmarks(
         page.goto(path)
         assert page.locator("h1").count() == 1, name
         assert page.locator("main").count() == 1, name
+        levels = page.evaluate(LEVELS)
+        assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels)), (name, levels)
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map((node) => node.id)")
         assert len(ids) == len(set(ids)), name
     context.close()
