@@ -106,7 +106,7 @@ def test_what_others_do_is_told_and_shown_on_request_with_the_ticks_kept(page: P
     assert page.locator("[data-row]").first.bounding_box() == top
     expect(page.get_by_text("Renamed meanwhile")).to_have_count(0)
     page.locator("#news").get_by_role("link", name="Show").click()
-    expect(page.get_by_role("link", name="Renamed meanwhile")).to_be_visible()
+    expect(page.get_by_role("link", name="Renamed meanwhile", exact=True)).to_be_visible()
     expect(boxes.nth(1)).to_be_checked()
     expect(page.locator(".bulk-bar")).to_contain_text("1 selected")
     assert page.url.endswith("/sessions/")

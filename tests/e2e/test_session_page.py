@@ -39,7 +39,10 @@ def chosen(source: Source, fate: str) -> Session:
 
 
 def clicks(page: Page, steps: list[Callable[[], None]]) -> int:
-    for step in steps:
+    """How many clicks; before each, the page of the one before is gone, with its outcome and its own buttons."""
+    for number, step in enumerate(steps):
+        if number:
+            expect(page.locator("#outcome")).to_have_count(0)
         step()
     return len(steps)
 
