@@ -170,7 +170,7 @@ def test_later_turns_load_while_reading_and_earlier_ones_keep_the_place(page: Pa
     expect(page.locator("#turn-210")).to_be_attached()
 
     top = "document.getElementById('turn-151').getBoundingClientRect().top"
-    page.locator("#turn-151").scroll_into_view_if_needed()
+    page.locator("#turn-151").evaluate("(node) => node.scrollIntoView({ block: 'center', behavior: 'instant' })")
     before = page.evaluate(top)
     page.locator("#earlier a").dispatch_event("click")
     expect(page.locator("#turn-120")).to_be_attached()

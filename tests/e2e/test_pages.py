@@ -92,6 +92,7 @@ def test_every_page_has_one_main_heading_and_its_landmarks(
     context.close()
 
 
+@pytest.mark.exhaustive
 def test_no_page_makes_the_browser_complain(page: Page, places: dict[str, str]) -> None:
     for name, path in places.items():
         if name != "missing":  # the browser reports the 404 itself

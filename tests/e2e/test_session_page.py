@@ -191,8 +191,9 @@ def test_rail_index_and_status_follow_what_is_loaded(page: Page) -> None:
     expect(page.locator('.turn-index a[aria-current="true"]')).to_have_attribute("data-turn", re.compile("4[345]"))
 
 
-@pytest.mark.parametrize("theme", ["dark", pytest.param("light", marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize("width", [320, pytest.param(1440, marks=pytest.mark.exhaustive)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("width", [320, 1440])
 def test_the_page_of_a_choice_passes_axe_and_fits(
     chromium: Browser, live_server: LiveServer, signed_in: dict[str, str], choices: Source, theme: str, width: int
 ) -> None:

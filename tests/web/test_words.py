@@ -104,7 +104,7 @@ def addresses(session: Session) -> list[str]:
     return [*(f"{base}{tab}" for tab in tabs), *faults, *findings, *views, f"/sessions/?peek={session.pk}"]
 
 
-@for_each("kind", KINDS, one_in=3)
+@for_each("kind", KINDS, one_in=6)
 def test_no_page_of_a_session_says_an_id(kind: str, alice: Client, tmp_path: Path, data_dir: Path) -> None:
     source = attached(many(tmp_path / "opencode.db", {kind: KINDS[kind]}))
     found = {
