@@ -255,7 +255,8 @@ def test_pages_pass_axe_with_everything_open(
                 menu.evaluate("(node) => (node.open = false)")
         page.goto(places["list"])
         opener = page.locator("[data-menu]").first
-        opener.evaluate("(one) => one.scrollIntoView({ block: 'center', behavior: 'instant' })")  # scrolling closes menus
+        # Scrolling closes menus.
+        opener.evaluate("(one) => one.scrollIntoView({ block: 'center', behavior: 'instant' })")
         opener.click()
         expect(page.locator(".row-menu .menu-panel")).to_be_visible()
         look("row menu")
